@@ -1,0 +1,114 @@
+import type { Decision, GroupDecision } from './decision.js';
+import type { Duration } from './duration.js';
+import type { Receipt } from './stores/store.js';
+import type { RuleOptions } from './rule.js';
+
+/** Options of one check. */
+export interface CheckOptions {
+  /** Units this request takes: a whole number of at least 1, 1 by default. */
+  readonly cost?: number;
+  /** The customer's plan; chooses among the rule's `plans`. */
+  readonly plan?: string;
+}
+
+/** One check of a group. */
+export interface CheckRequest<Name extends string = string> extends CheckOptions {
+  readonly rule: Name;
+  readonly key: string;
+}
+
+/** Options of {@link Limiter.acquire}. */
+export interface AcquireOptions extends CheckOptions {
+  /** The longest wait that is worth it; refused at once if the turn comes later. */
+  readonly maxWait: Duration;
+  /** Aborting rejects with the signal's reason and gives the turn back. */
+  readonly signal?: AbortSignal;
+}
+
+/** What settling a reservation did, in units. At most one of the two is above 0. */
+export interface Settlement {
+  readonly returned: number;
+  readonly charged: number;
+}
+
+/** Units taken before their true cost is known. Never settled, they stay charged. */
+export interface Reservation<Name extends string = string> {
+  readonly allowed: boolean;
+  readonly decision: Decision<Name>;
+  /** Gives back or charges the difference to `actual`, a whole number of 0 or more. Counts once. */
+  settle(actual: number): Promise<Settlement>;
+  /** Gives everything back: the same as `settle(0)`. Counts once. */
+  cancel(): Promise<Settlement>;
+}
+
+/** A decision that allowed something, or the plain receipt of one (from {@link Limiter.receipt}), perhaps of another process. */
+export type Taken = Decision | PortableReceipt;
+
+/** A receipt made portable: plain data for JSON, with the id that makes giving it back count once over all processes. */
+export interface PortableReceipt extends Receipt {
+  readonly onceId: string;
+}
+
+/** Counts a limiter's own doings since it was made. */
+export interface LimiterStats {
+  /** Decisions made without the shared store. */
+  readonly degraded: number;
+  /** Checks decided, a group's each for itself. */
+  readonly checks: number;
+}
+
+/**
+ * Decides. Made by {@link createLimiter}; its rule names are typed.
+ *
+ * Every verb that names a rule or key throws a `TypeError` with a `code` for bad input, before any store is touched.
+ * `check`, `checkAll`, `peek`, `reserve` and `acquire` never reject because the store is away: the decision says
+ * `degraded`. `reset`, `ban`, `unban` and `ready` reject with a {@link StoreError} then.
+ */
+export interface Limiter<Name extends string = string> {
+  /**
+   * Decides and takes, in one atomic step.
+   *
+   * @example
+   * ```ts
+   * import { createLimiter, memoryStore, tokenBucket } from 'headgate';
+   *
+   * const limiter = createLimiter({
+   *   store: memoryStore(),
+   *   rules: { search: { limit: tokenBucket({ capacity: 20, refill: '2/s' }) } },
+   * });
+   * const decision = await limiter.check('search', 'key42', { cost: 3 });
+   * if (!decision.allowed) console.log(`retry in ${decision.retryAfterMs} ms`);
+   * ```
+   */
+  check(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>>;
+  /** Decides several checks together, all or nothing. At least one, at most 64. */
+  checkAll(checks: readonly CheckRequest<Name>[]): Promise<GroupDecision<Name>>;
+  /** What `check` would say now; takes nothing. */
+  peek(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>>;
+  /** Gives back what a decision took; answers the units returned (see the rule of giving back). Counts once. */
+  refund(taken: Taken): Promise<number>;
+  /** Takes `cost` now, to be settled or cancelled when the true cost is known. */
+  reserve(rule: Name, key: string, options?: CheckOptions): Promise<Reservation<Name>>;
+  /** Gives back (`actual` below the cost) or charges (above) the difference for any receipt; what {@link Reservation.settle} does. */
+  settle(taken: Taken, actual: number): Promise<Settlement>;
+  /** Waits for its turn, at most `maxWait`. On a bucket the turn is taken in one call, so it is fair over processes. */
+  acquire(rule: Name, key: string, options: AcquireOptions): Promise<Decision<Name>>;
+  /** Ends a concurrency holder; false if it had ended before. */
+  release(taken: Taken): Promise<boolean>;
+  /** Prolongs a concurrency holder by its limit's `expires` from now; false if it had ended. */
+  extend(taken: Taken): Promise<boolean>;
+  /** A key's full budget again. Lifts no ban. */
+  reset(rule: Name, key: string): Promise<void>;
+  /** Refuses a key for a while, whatever it has left. */
+  ban(rule: Name, key: string, duration: Duration): Promise<void>;
+  unban(rule: Name, key: string): Promise<void>;
+  /** The portable receipt of an allowed decision: lets another process refund, settle, release or extend it. Undefined if it took nothing. */
+  receipt(decision: Decision): PortableReceipt | undefined;
+  /** A limiter with other rules over the same store and counters. Closing either closes both. */
+  withRules<Other extends string>(rules: Readonly<Record<Other, RuleOptions>>): Limiter<Other>;
+  /** Resolves once the store answers; rejects with a {@link StoreError} if it does not within a second. */
+  ready(): Promise<void>;
+  stats(): LimiterStats;
+  /** Closes what the limiter opened. The user's own client stays open. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,84 @@
+import { ConfigError, rejectUnknownOptions, show } from './errors.js';
+import type { CountedLimit, Limit, LimitKind } from './limit.js';
+
+/** What a check answers while the shared store is slow or gone. */
+export type WhenUnavailable = 'local' | 'allow' | 'refuse';
+
+/** A named limit and how to apply it, as the user writes it. */
+export interface RuleOptions {
+  readonly limit: Limit;
+  /** `'exact'`: each check is one atomic step in the store. The only mode of this version. */
+  readonly mode?: 'exact';
+  /** `'local'` (default): decide in memory by this process's share; `'allow'`; `'refuse'`. */
+  readonly whenUnavailable?: WhenUnavailable;
+  /** Only observe: `allowed` is true, `wouldAllow` is what the rule would have said. Default false. */
+  readonly shadow?: boolean;
+  /** Refused requests take units too. Default false. */
+  readonly countRefused?: boolean;
+  /** Limits by plan; a check that names no plan, or one that is not here, gets `limit`. */
+  readonly plans?: Readonly<Record<string, Limit>>;
+}
+
+/** A rule as the limiter uses it: validated, with every default filled in. */
+export interface Rule {
+  readonly name: string;
+  readonly limit: Limit;
+  readonly whenUnavailable: WhenUnavailable;
+  readonly shadow: boolean;
+  readonly countRefused: boolean;
+  readonly plans: ReadonlyMap<string, Limit>;
+  /** The kinds of counters this rule has over all plans. */
+  readonly kinds: readonly CountedLimit['kind'][];
+}
+
+const known = ['limit', 'mode', 'whenUnavailable', 'shadow', 'countRefused', 'plans'];
+const kinds: readonly LimitKind[] = ['tokenBucket', 'fixedWindow', 'slidingWindow', 'slidingLog', 'quota', 'concurrency', 'unlimited'];
+
+function checkLimit(where: string, limit: unknown): Limit {
+  if (typeof limit === 'object' && limit !== null && Object.isFrozen(limit) && kinds.includes((limit as Limit).kind)) return limit as Limit;
+  throw new ConfigError('HEADGATE_BAD_LIMIT', `${where}: expected a limit such as tokenBucket({ capacity: 20, refill: "2/s" }); got ${show(limit)}`);
+}
+
+function checkFlag(where: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new ConfigError('HEADGATE_BAD_OPTION', `${where}: expected true or false; got ${show(value)}`);
+}
+
+/**
+ * Validates one rule.
+ *
+ * @throws ConfigError naming the rule, the option and its value
+ */
+export function makeRule(name: string, options: RuleOptions): Rule {
+  // Names become policy names in structured header fields (RFC 9651 strings): printable ASCII only.
+  if (!/^[\x20-\x7e]{1,128}$/.test(name)) {
+    throw new ConfigError('HEADGATE_BAD_RULE', `rule ${show(name)}: a name is 1 to 128 printable ASCII characters`);
+  }
+  const where = `rule ${show(name)}`;
+  rejectUnknownOptions(where, options, known);
+  const limit = checkLimit(`${where}.limit`, options.limit);
+  const { mode = 'exact', whenUnavailable = 'local', plans = {} } = options;
+  if (mode !== 'exact') throw new ConfigError('HEADGATE_BAD_OPTION', `${where}.mode: expected "exact"; got ${show(mode)}`);
+  if (!['local', 'allow', 'refuse'].includes(whenUnavailable)) {
+    throw new ConfigError('HEADGATE_BAD_OPTION', `${where}.whenUnavailable: expected "local", "allow" or "refuse"; got ${show(whenUnavailable)}`);
+  }
+  if (typeof plans !== 'object' || plans === null) {
+    throw new ConfigError('HEADGATE_BAD_OPTION', `${where}.plans: expected an object of limits by plan; got ${show(plans)}`);
+  }
+  const byPlan = new Map(Object.entries(plans).map(([plan, l]) => [plan, checkLimit(`${where}.plans.${plan}`, l)]));
+  const counted = new Set([limit, ...byPlan.values()].map((l) => l.kind));
+  counted.delete('unlimited');
+  const countRefused = checkFlag(`${where}.countRefused`, options.countRefused ?? false);
+  if (countRefused && counted.has('concurrency')) {
+    throw new ConfigError('HEADGATE_BAD_RULE', `${where}.countRefused: a refused request holds nothing, so "concurrency" cannot count it; drop the option`);
+  }
+  return Object.freeze({
+    name,
+    limit,
+    whenUnavailable,
+    shadow: checkFlag(`${where}.shadow`, options.shadow ?? false),
+    countRefused,
+    plans: byPlan,
+    kinds: [...counted] as CountedLimit['kind'][],
+  });
+}

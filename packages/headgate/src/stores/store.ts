@@ -1,0 +1,121 @@
+import type { Source } from '../decision.js';
+import type { CountedLimit, LimitKind } from '../limit.js';
+
+/** One check as a store sees it: validated, and never with an `unlimited` limit. */
+export interface Check {
+  readonly rule: string;
+  readonly key: string;
+  readonly limit: CountedLimit;
+  /** Units asked for, a whole number of at least 1. */
+  readonly cost: number;
+  /**
+   * The least that is acceptable, `cost` if absent. Less than `cost`: the store takes what is left, if that is at least
+   * this (leases). 0: the store charges the whole cost whatever happens, into debt (a settle).
+   */
+  readonly least?: number;
+  /** Buckets only: microseconds of refill that may be taken in advance (a turn in the future). */
+  readonly aheadUs?: number;
+  /** Refused, it takes its units all the same. */
+  readonly countRefused?: boolean;
+  /** Its refusal does not refuse the group. */
+  readonly shadow?: boolean;
+  /** Concurrency only: the holder's id, unique for each take. */
+  readonly holder?: string;
+}
+
+/** Checks that are decided together: every one that is not a shadow is allowed and taken, or none is. */
+export interface Group {
+  readonly checks: readonly Check[];
+  /** Look only: take nothing. */
+  readonly dry?: boolean;
+}
+
+/** What a store says of one check. Times in microseconds from `GroupOutcome.now`. */
+export interface Outcome {
+  /** Whether this check by itself passes. */
+  readonly allowed: boolean;
+  /** Units taken: 0 if anything in the group refused. */
+  readonly taken: number;
+  readonly remaining: number;
+  /** 0 if allowed; `Infinity` if this cost can never pass. */
+  readonly retryAfterUs: number;
+  readonly resetAfterUs: number;
+  readonly reason: 'ok' | 'limited' | 'cost-above-limit' | 'banned' | 'store-unavailable';
+  /** Buckets taken from ahead of time: microseconds until the turn comes. */
+  readonly waitUs?: number;
+  /** Windows and quotas: the end of the window the units are in, for giving back. */
+  readonly windowEnd?: number;
+}
+
+export interface GroupOutcome {
+  /** The store's clock when it decided: microseconds since 1970. */
+  readonly now: number;
+  /** Whether the group passed. */
+  readonly allowed: boolean;
+  /** One per check, in order. */
+  readonly outcomes: readonly Outcome[];
+  readonly source: Source;
+  readonly degraded: boolean;
+}
+
+/** What a take left behind: enough for any process to give it back. Plain data. */
+export interface Receipt {
+  readonly rule: string;
+  readonly key: string;
+  readonly limit: CountedLimit;
+  readonly taken: number;
+  /** The store's clock at the take. */
+  readonly takenAt: number;
+  readonly windowEnd?: number;
+  readonly holder?: string;
+  /** Taken from this process's fallback, not from the shared store. */
+  readonly degraded: boolean;
+}
+
+export interface GiveBack {
+  readonly receipt: Receipt;
+  /** Units to return: 1 to `receipt.taken`. */
+  readonly units: number;
+  /**
+   * Set where several processes may give the same receipt back: the store honours each id once, for as long as the receipt
+   * can still return anything.
+   */
+  readonly onceId?: string;
+}
+
+/** A key's budgets: one for each kind of limit that its rule uses over all plans. */
+export interface Target {
+  readonly rule: string;
+  readonly key: string;
+  readonly kinds: readonly Exclude<LimitKind, 'unlimited'>[];
+}
+
+/**
+ * Holds the counters. Every implementation passes the store cases (`headgate/testing`).
+ *
+ * A store MUST decide each group in one atomic step, with its own clock, read once. A group that refuses MUST take
+ * nothing (but for `countRefused`). Every operation MUST either apply as a whole or reject; a rejection says nothing about
+ * whether it was applied, and a store MUST NOT send it again. A store is free to send groups together: callers hand over
+ * one group a call, and the groups stay independent: an error in one is that one's alone.
+ */
+export interface Store {
+  /** Decides a group. MUST leave an absent key absent if nothing was taken. */
+  decide(group: Group): Promise<GroupOutcome>;
+  /**
+   * Returns units, and answers how many were really returned. Into a window or period only while it is the one that the
+   * units were taken from; into a bucket at most units - refill x (now - taken at). MUST NOT return more than was taken,
+   * create a counter, or return twice for one `onceId`. Of a concurrency limit it ends the holder.
+   */
+  giveBack(item: GiveBack): Promise<number>;
+  /** Prolongs a concurrency holder by its limit's `expires` from now; false if it had expired or was released. */
+  extend(receipt: Receipt): Promise<boolean>;
+  /** Forgets the counters of exactly this key; a ban stays. */
+  reset(target: Target): Promise<void>;
+  /** Refuses this key for `us` microseconds from now, replacing any earlier ban. */
+  ban(target: Target, us: number): Promise<void>;
+  unban(target: Target): Promise<void>;
+  /** Resolves once the store answers; rejects with a StoreError if it does not. */
+  ping(): Promise<void>;
+  /** Releases what the store itself opened. Later calls reject. */
+  close(): Promise<void>;
+}
