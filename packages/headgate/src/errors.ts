@@ -81,7 +81,7 @@ export function inputError(code: ErrorCode, message: string): InputError {
 }
 
 /** Throws a ConfigError that names the first option in `given` that is not in `known`. */
-export function rejectUnknownOptions(where: string, given: unknown, known: readonly string[]): asserts given is Record<string, unknown> {
+export function rejectUnknownOptions(where: string, given: unknown, known: readonly string[]): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new ConfigError('HEADGATE_BAD_OPTION', `${where}: expected an object with ${known.join(', ')}; got ${show(given)}`);
   }

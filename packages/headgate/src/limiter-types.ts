@@ -1,7 +1,7 @@
 import type { Decision, GroupDecision } from './decision.js';
 import type { Duration } from './duration.js';
-import type { Receipt } from './stores/store.js';
 import type { RuleOptions } from './rule.js';
+import type { Receipt } from './stores/store.js';
 
 /** Options of one check. */
 export interface CheckOptions {
@@ -55,6 +55,8 @@ export interface LimiterStats {
   readonly degraded: number;
   /** Checks decided, a group's each for itself. */
   readonly checks: number;
+  /** Give-backs and charges that the store did not carry out: the units stay as they were. */
+  readonly unreturned: number;
 }
 
 /**
@@ -62,7 +64,8 @@ export interface LimiterStats {
  *
  * Every verb that names a rule or key throws a `TypeError` with a `code` for bad input, before any store is touched.
  * `check`, `checkAll`, `peek`, `reserve` and `acquire` never reject because the store is away: the decision says
- * `degraded`. `reset`, `ban`, `unban` and `ready` reject with a {@link StoreError} then.
+ * `degraded`. `refund`, `settle`, `release` and `extend` then answer that nothing was done; `reset`, `ban`, `unban` and
+ * `ready` reject with a {@link StoreError}.
  */
 export interface Limiter<Name extends string = string> {
   /**
@@ -85,7 +88,10 @@ export interface Limiter<Name extends string = string> {
   checkAll(checks: readonly CheckRequest<Name>[]): Promise<GroupDecision<Name>>;
   /** What `check` would say now; takes nothing. */
   peek(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>>;
-  /** Gives back what a decision took; answers the units returned (see the rule of giving back). Counts once. */
+  /**
+   * Gives back what a decision, or a whole group, took; answers the units returned (of a bucket perhaps a fraction). Counts once. Into a window only
+   * while it lasts; into a bucket what has not flowed back by itself. 0 if the store is away: too little may be returned, never too much.
+   */
   refund(taken: Taken): Promise<number>;
   /** Takes `cost` now, to be settled or cancelled when the true cost is known. */
   reserve(rule: Name, key: string, options?: CheckOptions): Promise<Reservation<Name>>;

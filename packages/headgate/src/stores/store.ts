@@ -1,5 +1,6 @@
-import type { Source } from '../decision.js';
-import type { CountedLimit, LimitKind } from '../limit.js';
+import type { Reason, Source } from '../decision.js';
+import type { CountedLimit } from '../limit.js';
+import type { WhenUnavailable } from '../rule.js';
 
 /** One check as a store sees it: validated, and never with an `unlimited` limit. */
 export interface Check {
@@ -19,8 +20,10 @@ export interface Check {
   readonly countRefused?: boolean;
   /** Its refusal does not refuse the group. */
   readonly shadow?: boolean;
-  /** Concurrency only: the holder's id, unique for each take. */
+  /** Concurrency only: the holder's id, unique for each take; letters, digits, `-` and `_`. */
   readonly holder?: string;
+  /** What to answer while the shared store is away: read by the guard, not by stores. */
+  readonly whenUnavailable?: WhenUnavailable;
 }
 
 /** Checks that are decided together: every one that is not a shadow is allowed and taken, or none is. */
@@ -40,7 +43,7 @@ export interface Outcome {
   /** 0 if allowed; `Infinity` if this cost can never pass. */
   readonly retryAfterUs: number;
   readonly resetAfterUs: number;
-  readonly reason: 'ok' | 'limited' | 'cost-above-limit' | 'banned' | 'store-unavailable';
+  readonly reason: Reason;
   /** Buckets taken from ahead of time: microseconds until the turn comes. */
   readonly waitUs?: number;
   /** Windows and quotas: the end of the window the units are in, for giving back. */
@@ -68,6 +71,8 @@ export interface Receipt {
   readonly takenAt: number;
   readonly windowEnd?: number;
   readonly holder?: string;
+  /** The plan it was taken under. */
+  readonly plan?: string;
   /** Taken from this process's fallback, not from the shared store. */
   readonly degraded: boolean;
 }
@@ -87,7 +92,15 @@ export interface GiveBack {
 export interface Target {
   readonly rule: string;
   readonly key: string;
-  readonly kinds: readonly Exclude<LimitKind, 'unlimited'>[];
+  readonly kinds: readonly CountedLimit['kind'][];
+}
+
+/** What became of a call: shared between who waits and who sends. */
+export interface Ticket {
+  /** Set by who waits: a call that was not sent by then is dropped, and rejects. */
+  cancelled: boolean;
+  /** Set by who sends: from here on, the call may have been counted. */
+  sent: boolean;
 }
 
 /**
@@ -99,14 +112,18 @@ export interface Target {
  * one group a call, and the groups stay independent: an error in one is that one's alone.
  */
 export interface Store {
+  /** Set if it decides within this process, so that no deadline is needed. */
+  readonly local?: true;
   /** Decides a group. MUST leave an absent key absent if nothing was taken. */
-  decide(group: Group): Promise<GroupOutcome>;
+  decide(group: Group, ticket?: Ticket): Promise<GroupOutcome>;
   /**
    * Returns units, and answers how many were really returned. Into a window or period only while it is the one that the
    * units were taken from; into a bucket at most units - refill x (now - taken at). MUST NOT return more than was taken,
    * create a counter, or return twice for one `onceId`. Of a concurrency limit it ends the holder.
    */
   giveBack(item: GiveBack): Promise<number>;
+  /** True once for each id, as `giveBack` with that id would be; for a settle that charges instead of returning. */
+  claim(receipt: Receipt, onceId: string): Promise<boolean>;
   /** Prolongs a concurrency holder by its limit's `expires` from now; false if it had expired or was released. */
   extend(receipt: Receipt): Promise<boolean>;
   /** Forgets the counters of exactly this key; a ban stays. */

@@ -1,0 +1,67 @@
+import type { CountedLimit } from '../limit.js';
+import type { Receipt } from '../stores/store.js';
+
+/** What a check asks of an algorithm. `state` is as `current` returned it. Times in microseconds. */
+export interface Ask<L extends CountedLimit, S> {
+  readonly state: S;
+  readonly limit: L;
+  readonly now: number;
+  readonly cost: number;
+  /** The least that is acceptable; 0 charges whatever happens. Absent: the cost. */
+  readonly least?: number | undefined;
+  readonly aheadUs?: number | undefined;
+  readonly countRefused?: boolean | undefined;
+  readonly holder?: string | undefined;
+}
+
+/** A state after a check, allowed or not. A refused one is the state given, but for `countRefused`. */
+export interface Step<S> {
+  readonly state: S;
+  readonly allowed: boolean;
+  readonly taken: number;
+}
+
+/**
+ * The few numbers that say all a client may know of a state: what the Redis script replies, and what `describe` turns into a
+ * decision's fields, so that both stores describe alike. The first number is at least 0.
+ */
+export type View = readonly number[];
+
+export interface Description {
+  readonly remaining: number;
+  /** When this cost could pass, counted from now; 0 if it could now, `Infinity` if never. */
+  readonly retryAfterUs: number;
+  readonly resetAfterUs: number;
+  readonly windowEnd?: number;
+}
+
+/**
+ * One limit's arithmetic: pure functions of state, limit, now and cost, in whole numbers. Each has a twin in
+ * `stores/redis/scripts/lib`, and one suite drives both.
+ */
+export interface Algorithm<L extends CountedLimit, S> {
+  /** How many numbers a View has. */
+  readonly viewSize: number;
+  /** A stored state brought to `now`: refilled, rolled, expired. An absent one is a full budget. */
+  current(stored: S | undefined, limit: L, now: number): S;
+  take(ask: Ask<L, S>): Step<S>;
+  /** `state` as `current` or `take` returned it. */
+  view(state: S, limit: L, now: number, cost: number): View;
+  describe(view: View, limit: L, now: number, cost: number): Description;
+  /**
+   * The stored state after at most `units` came back, by the rule of giving back, and how many did. Works on the state as it
+   * is stored, so that a limit changed meanwhile does not matter.
+   */
+  giveBack(stored: S, receipt: Receipt & { readonly limit: L }, now: number, units: number): { state: S; returned: number };
+  /** When the state is worth no more than an absent one, in microseconds since 1970; at or before now: already. */
+  expiresAt(state: S, limit: L, now: number): number;
+}
+
+/** Counts of windows stop here, far above any limit, so that arithmetic on them stays exact. */
+export const largestCount = 1e14;
+
+/** How much of `cost` fits into `free` units: all, or at least `least`; 0 if it does not fit. */
+export function fit(free: number, cost: number, least: number | undefined): number {
+  if (cost <= free) return cost;
+  return least !== undefined && least > 0 && least <= free ? free : 0;
+}

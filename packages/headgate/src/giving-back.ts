@@ -1,0 +1,136 @@
+import { Decided } from './decided.js';
+import type { GroupDecision } from './decision.js';
+import { inputError, show } from './errors.js';
+import type { CountedLimit, Limit } from './limit.js';
+import type { PortableReceipt, Settlement, Taken } from './limiter-types.js';
+import type { Rule } from './rule.js';
+import type { Receipt, Store } from './stores/store.js';
+
+export interface GivingBackOptions {
+  readonly store: Store;
+  readonly rules: ReadonlyMap<string, Rule>;
+  /** Counts a give-back that the store did not carry out: the units stay taken. */
+  readonly onLost: () => void;
+}
+
+/** The verbs that undo or correct a take. */
+export interface GivingBack {
+  refund(taken: Taken): Promise<number>;
+  settle(taken: Taken, actual: number): Promise<Settlement>;
+  release(taken: Taken): Promise<boolean>;
+  extend(taken: Taken): Promise<boolean>;
+  receipt(decision: unknown): PortableReceipt | undefined;
+}
+
+const nothing: Settlement = Object.freeze({ returned: 0, charged: 0 });
+
+function isPortable(value: unknown): value is PortableReceipt {
+  return typeof value === 'object' && value !== null && typeof (value as PortableReceipt).onceId === 'string' && 'takenAt' in value;
+}
+
+const onceIdOf = (receipt: Receipt | PortableReceipt): string | undefined => ('onceId' in receipt ? receipt.onceId : undefined);
+
+/** Makes the giving-back verbs. Each counts once: in this process by the decision itself, over processes by the receipt's id. */
+export function givingBack({ store, rules, onLost }: GivingBackOptions): GivingBack {
+  function limitNow({ rule: name, plan }: Receipt): Limit | undefined {
+    const rule = rules.get(name);
+    return (plan === undefined ? undefined : rule?.plans.get(plan)) ?? rule?.limit;
+  }
+
+  /**
+   * A bucket's units flow back at the refill in force, which may have been raised since: the faster of both, as too little
+   * may be returned, never too much.
+   */
+  function inForce(receipt: Receipt): Receipt {
+    const now = limitNow(receipt);
+    const then = receipt.limit;
+    if (now?.kind !== 'tokenBucket' || then.kind !== 'tokenBucket') return receipt;
+    return now.creditUnits / now.creditUs > then.creditUnits / then.creditUs ? { ...receipt, limit: now } : receipt;
+  }
+
+  /** What there is to give back; undefined if nothing was taken. `spend`: nobody may give it back after this. */
+  function claimHere(verb: string, taken: Taken, spend: boolean): Receipt | PortableReceipt | undefined {
+    const taking = Decided.takingOf(taken);
+    if (taking === undefined) {
+      if (isPortable(taken)) return taken;
+      throw inputError('HEADGATE_BAD_CALL', `${verb}: expected a decision of this limiter, not a copy, or its receipt(); got ${show(taken)}`);
+    }
+    if (taking.spent) return undefined;
+    if (spend) taking.spent = true;
+    return taking.receipt;
+  }
+
+  async function attempt<T>(call: Promise<T>, otherwise: T): Promise<T> {
+    try {
+      return await call;
+    } catch {
+      onLost();
+      return otherwise;
+    }
+  }
+
+  function giveBack(receipt: Receipt | PortableReceipt, units: number): Promise<number> {
+    const onceId = onceIdOf(receipt);
+    return attempt(store.giveBack({ receipt: inForce(receipt), units, ...(onceId === undefined ? undefined : { onceId }) }), 0);
+  }
+
+  async function charge(receipt: Receipt | PortableReceipt, units: number): Promise<number> {
+    const onceId = onceIdOf(receipt);
+    if (onceId !== undefined && !(await attempt(store.claim(receipt, onceId), false))) return 0;
+    const { rule: name, key, limit: then } = receipt;
+    const now = limitNow(receipt);
+    const limit = now !== undefined && now.kind === then.kind ? (now as CountedLimit) : then;
+    const decided = await attempt(store.decide({ checks: [{ rule: name, key, limit, cost: units, least: 0 }] }), undefined);
+    return decided?.outcomes[0]?.taken ?? 0;
+  }
+
+  async function refund(taken: Taken): Promise<number> {
+    if ('decisions' in taken && Array.isArray(taken.decisions)) {
+      const returned = await Promise.all((taken as GroupDecision).decisions.map((decision) => refund(decision)));
+      return returned.reduce((sum, units) => sum + units, 0);
+    }
+    const receipt = claimHere('refund', taken, true);
+    return receipt === undefined ? 0 : giveBack(receipt, receipt.taken);
+  }
+
+  return {
+    refund,
+
+    async settle(taken, actual) {
+      if (!Number.isInteger(actual) || actual < 0 || actual > 9e9) {
+        throw inputError('HEADGATE_BAD_COST', `settle: the actual cost is a whole number from 0 to 9000000000; got ${show(actual)}`);
+      }
+      const receipt = claimHere('settle', taken, true);
+      if (receipt === undefined) return nothing;
+      if (receipt.limit.kind === 'concurrency') {
+        throw inputError('HEADGATE_BAD_CALL', `settle: rule ${show(receipt.rule)} limits concurrency; end a holder with release()`);
+      }
+      if (actual < receipt.taken) return { returned: await giveBack(receipt, receipt.taken - actual), charged: 0 };
+      return actual > receipt.taken ? { returned: 0, charged: await charge(receipt, actual - receipt.taken) } : nothing;
+    },
+
+    async release(taken) {
+      const receipt = claimHere('release', taken, true);
+      return receipt !== undefined && (await giveBack(receipt, receipt.taken)) > 0;
+    },
+
+    async extend(taken) {
+      const receipt = claimHere('extend', taken, false);
+      if (receipt === undefined) return false;
+      if (receipt.limit.kind !== 'concurrency') {
+        throw inputError('HEADGATE_BAD_CALL', `extend: rule ${show(receipt.rule)} does not limit concurrency; there is no holder to extend`);
+      }
+      return attempt(store.extend(receipt), false);
+    },
+
+    receipt(decision) {
+      const taking = Decided.takingOf(decision);
+      if (taking === undefined) throw inputError('HEADGATE_BAD_CALL', `receipt: expected a decision of this limiter, not a copy; got ${show(decision)}`);
+      const { receipt } = taking;
+      if (receipt === undefined || taking.spent) return undefined;
+      const portable = 'onceId' in receipt ? receipt : { ...receipt, onceId: crypto.randomUUID() };
+      taking.receipt = portable;
+      return portable;
+    },
+  };
+}

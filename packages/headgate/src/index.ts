@@ -1,0 +1,42 @@
+/** Makes a limiter, and the shapes of its calls. */
+export { createLimiter, type LimiterOptions } from './compose.js';
+export type {
+  AcquireOptions,
+  CheckOptions,
+  CheckRequest,
+  Limiter,
+  LimiterStats,
+  PortableReceipt,
+  Reservation,
+  Settlement,
+  Taken,
+} from './limiter-types.js';
+
+/** Rules and the limits they name. */
+export type { RuleOptions, WhenUnavailable } from './rule.js';
+export { concurrency, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket, unlimited } from './limit.js';
+export type {
+  ConcurrencyLimit,
+  CountedLimit,
+  FixedWindowLimit,
+  Limit,
+  LimitKind,
+  Period,
+  QuotaLimit,
+  SlidingLogLimit,
+  SlidingWindowLimit,
+  TokenBucketLimit,
+  UnlimitedLimit,
+} from './limit.js';
+export type { Duration, Rate } from './duration.js';
+
+/** Answers. */
+export type { Decision, GroupDecision, Reason, Source } from './decision.js';
+
+/** The store in memory, and the contract of every store. */
+export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores/memory.js';
+export type { Check, GiveBack, Group, GroupOutcome, Outcome, Receipt, Store, Target, Ticket } from './stores/store.js';
+export { systemClock, type Clock } from './clock.js';
+
+/** Errors, with their codes. */
+export { ConfigError, errorCodes, StoreError, type ErrorCode, type InputError } from './errors.js';

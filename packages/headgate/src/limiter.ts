@@ -1,0 +1,214 @@
+import type { Clock } from './clock.js';
+import { Decided } from './decided.js';
+import type { Decision, GroupDecision } from './decision.js';
+import { durationUs, type Duration } from './duration.js';
+import { ConfigError, inputError, show } from './errors.js';
+import { givingBack } from './giving-back.js';
+import { checkKey } from './key.js';
+import { sizeOf } from './limit.js';
+import type { AcquireOptions, CheckOptions, CheckRequest, Limiter, LimiterStats, Reservation } from './limiter-types.js';
+import { findRule, makeRequest, readAcquire, type Request } from './requests.js';
+import { makeRule, type Rule, type RuleOptions } from './rule.js';
+import type { Check, GroupOutcome, Outcome, Store, Target } from './stores/store.js';
+import { sleep } from './turn.js';
+
+/** What limiters over the same store share. */
+export interface Core {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly stats: { -readonly [K in keyof LimiterStats]: LimiterStats[K] };
+  closed: boolean;
+}
+
+/** Checks in one group at most: what one script call carries. */
+const mostChecks = 64;
+
+const unlimitedOutcome: Outcome = Object.freeze({
+  allowed: true,
+  taken: 0,
+  remaining: Number.POSITIVE_INFINITY,
+  retryAfterUs: 0,
+  resetAfterUs: 0,
+  reason: 'ok',
+});
+
+/** Validates rules by name. */
+export function makeRules(rules: unknown): ReadonlyMap<string, Rule> {
+  if (typeof rules !== 'object' || rules === null || Array.isArray(rules)) {
+    throw new ConfigError('HEADGATE_BAD_OPTION', `rules: expected an object of rules by name; got ${show(rules)}`);
+  }
+  return new Map(Object.entries(rules as Record<string, RuleOptions>).map(([name, rule]) => [name, makeRule(name, rule)]));
+}
+
+/** Of those that refuse, the longest wait; else the fewest remaining. */
+function binding<Name extends string>(decisions: readonly Decision<Name>[], allowed: boolean): Decision<Name> {
+  const candidates = allowed ? decisions : decisions.filter((decision) => !decision.allowed);
+  const strictest = candidates.reduce((a, b) => {
+    if (allowed) return b.remaining < a.remaining ? b : a;
+    return b.retryAfterMs > a.retryAfterMs ? b : a;
+  });
+  return strictest;
+}
+
+/** A limiter over a store: validates, asks, and turns what the store says into decisions. */
+export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<string, Rule>): Limiter<Name> {
+  const { store, clock, stats } = core;
+  const back = givingBack({ store, rules, onLost: () => void (stats.unreturned += 1) });
+
+  function assertOpen(): void {
+    if (core.closed) throw inputError('HEADGATE_CLOSED', 'the limiter is closed');
+  }
+
+  function decided(request: Request, outcome: Outcome, group: Pick<GroupOutcome, 'now' | 'source' | 'degraded'>): Decided<Name> {
+    const { rule, key, cost, limit, plan, check } = request;
+    stats.checks += 1;
+    if (group.degraded) stats.degraded += 1;
+    return new Decided({ rule: rule.name as Name, key, cost, limit: sizeOf(limit), shadow: rule.shadow, plan, check, outcome, group });
+  }
+
+  const withoutStore = (): Pick<GroupOutcome, 'now' | 'source' | 'degraded'> => ({ now: clock.nowUs(), source: 'store', degraded: false });
+
+  async function one(request: Request, extra?: { dry?: boolean; aheadUs?: number }): Promise<{ decision: Decided<Name>; outcome: Outcome }> {
+    const { check } = request;
+    if (check === undefined) return { decision: decided(request, unlimitedOutcome, withoutStore()), outcome: unlimitedOutcome };
+    const asked = extra?.aheadUs === undefined ? check : { ...check, aheadUs: extra.aheadUs };
+    const group = await store.decide(extra?.dry ? { checks: [asked], dry: true } : { checks: [asked] });
+    const outcome = group.outcomes[0];
+    if (outcome === undefined) throw new Error('the store answered for no check');
+    return { decision: decided(request, outcome, group), outcome };
+  }
+
+  async function all(requests: readonly Request[]): Promise<GroupDecision<Name>> {
+    const checks = requests.flatMap(({ check }): Check[] => (check === undefined ? [] : [check]));
+    const group = checks.length === 0 ? undefined : await store.decide({ checks });
+    let next = 0;
+    const decisions = requests.map((request) => {
+      if (request.check === undefined || group === undefined) return decided(request, unlimitedOutcome, group ?? withoutStore());
+      const outcome = group.outcomes[next++];
+      if (outcome === undefined) throw new Error('the store answered for fewer checks than were asked');
+      return decided(request, outcome, group);
+    });
+    const strictest = binding(decisions, group?.allowed ?? true);
+    return { ...strictest, decisions };
+  }
+
+  function target(name: unknown, key: unknown, verb: string): Target {
+    assertOpen();
+    const rule = findRule(rules, name);
+    checkKey(rule.name, key);
+    if (rule.kinds.length === 0) throw inputError('HEADGATE_BAD_CALL', `${verb}: rule ${show(rule.name)} is unlimited; it has no counters`);
+    return { rule: rule.name, key, kinds: rule.kinds };
+  }
+
+  /** Takes a turn in the future in one call, and sleeps until then: first come, first served over all processes. */
+  async function takeTurn(request: Request, maxWaitUs: number, signal: AbortSignal | undefined): Promise<Decision<Name>> {
+    const { decision, outcome } = await one(request, { aheadUs: maxWaitUs });
+    if (!decision.allowed || (outcome.waitUs ?? 0) === 0) {
+      if (signal?.aborted) await back.refund(decision);
+      signal?.throwIfAborted();
+      return decision;
+    }
+    try {
+      await sleep(clock, Math.ceil((outcome.waitUs ?? 0) / 1000), signal);
+    } catch (aborted) {
+      await back.refund(decision);
+      throw aborted;
+    }
+    return decision;
+  }
+
+  /** Asks, and waits as long as it is told, until it passes or the wait would be too long. */
+  async function waitAndAsk(request: Request, maxWaitUs: number, signal: AbortSignal | undefined): Promise<Decision<Name>> {
+    const until = clock.nowUs() + maxWaitUs;
+    for (;;) {
+      const { decision } = await one(request);
+      if (signal?.aborted) {
+        await back.refund(decision);
+        signal.throwIfAborted();
+      }
+      if (decision.allowed || clock.nowUs() + decision.retryAfterMs * 1000 > until) return decision;
+      // Some of those that wait for the same instant come a little later, so that not all ask at once and in vain.
+      await sleep(clock, decision.retryAfterMs + Math.random() * 10, signal);
+    }
+  }
+
+  const limiter: Limiter<Name> = {
+    async check(rule: Name, key: string, options?: CheckOptions) {
+      assertOpen();
+      return (await one(makeRequest(rules, rule, key, options))).decision;
+    },
+
+    async checkAll(checks: readonly CheckRequest<Name>[]) {
+      assertOpen();
+      if (!Array.isArray(checks) || checks.length < 1 || checks.length > mostChecks) {
+        throw inputError('HEADGATE_BAD_CALL', `checkAll: expected 1 to ${mostChecks} checks; got ${show(checks)}`);
+      }
+      const requests = checks.map((asked: CheckRequest<Name>) => {
+        if (typeof asked !== 'object' || asked === null) throw inputError('HEADGATE_BAD_CALL', `checkAll: expected { rule, key, cost?, plan? }; got ${show(asked)}`);
+        const { rule, key, ...options } = asked;
+        return makeRequest(rules, rule, key, options);
+      });
+      return all(requests);
+    },
+
+    async peek(rule: Name, key: string, options?: CheckOptions) {
+      assertOpen();
+      return (await one(makeRequest(rules, rule, key, options), { dry: true })).decision;
+    },
+
+    async reserve(rule: Name, key: string, options?: CheckOptions): Promise<Reservation<Name>> {
+      assertOpen();
+      const request = makeRequest(rules, rule, key, options);
+      if (request.limit.kind === 'concurrency') {
+        throw inputError('HEADGATE_BAD_CALL', `reserve: rule ${show(rule)} limits concurrency; hold with check() and end with release()`);
+      }
+      const { decision } = await one(request);
+      return {
+        allowed: decision.allowed,
+        decision,
+        settle: (actual) => back.settle(decision, actual),
+        cancel: () => back.settle(decision, 0),
+      };
+    },
+
+    async acquire(rule: Name, key: string, options: AcquireOptions) {
+      assertOpen();
+      const { maxWaitUs, signal, check } = readAcquire(options);
+      const request = makeRequest(rules, rule, key, check);
+      signal?.throwIfAborted();
+      return request.limit.kind === 'tokenBucket' && !request.rule.shadow
+        ? takeTurn(request, maxWaitUs, signal)
+        : waitAndAsk(request, maxWaitUs, signal);
+    },
+
+    refund: (taken) => back.refund(taken),
+    settle: (taken, actual) => back.settle(taken, actual),
+    release: (taken) => back.release(taken),
+    extend: (taken) => back.extend(taken),
+    receipt: (decision) => back.receipt(decision),
+
+    async reset(rule: Name, key: string) {
+      await store.reset(target(rule, key, 'reset'));
+    },
+    async ban(rule: Name, key: string, duration: Duration) {
+      const of = target(rule, key, 'ban');
+      await store.ban(of, durationUs('ban', duration));
+    },
+    async unban(rule: Name, key: string) {
+      await store.unban(target(rule, key, 'unban'));
+    },
+
+    withRules: <Other extends string>(other: Readonly<Record<Other, RuleOptions>>) => makeLimiter<Other>(core, makeRules(other)),
+    async ready() {
+      assertOpen();
+      await store.ping();
+    },
+    stats: () => ({ ...stats }),
+    async close() {
+      if (core.closed) return;
+      core.closed = true;
+      await store.close();
+    },
+  };
+  return limiter;
+}

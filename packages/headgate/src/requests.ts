@@ -1,0 +1,90 @@
+import { durationUs } from './duration.js';
+import { inputError, show } from './errors.js';
+import { checkKey } from './key.js';
+import { largestLimit, type Limit } from './limit.js';
+import type { AcquireOptions, CheckOptions } from './limiter-types.js';
+import type { Rule } from './rule.js';
+import type { Check } from './stores/store.js';
+
+/** One check, validated: its rule, its limit in force, and what the store is asked (nothing for `unlimited`). */
+export interface Request {
+  readonly rule: Rule;
+  readonly key: string;
+  readonly cost: number;
+  readonly limit: Limit;
+  readonly plan: string | undefined;
+  readonly check: Check | undefined;
+}
+
+/** The rule of a name. */
+export function findRule(rules: ReadonlyMap<string, Rule>, name: unknown): Rule {
+  const rule = rules.get(name as string);
+  if (rule !== undefined) return rule;
+  const known = [...rules.keys()].slice(0, 10).map(show).join(', ');
+  throw inputError('HEADGATE_UNKNOWN_RULE', `unknown rule ${show(name)}; this limiter has ${known}${rules.size > 10 ? ', …' : ''}`);
+}
+
+function checkCost(rule: string, cost: unknown): number {
+  if (typeof cost === 'number' && Number.isInteger(cost) && cost >= 1 && cost <= largestLimit) return cost;
+  throw inputError('HEADGATE_BAD_COST', `rule ${show(rule)}: a cost is a whole number from 1 to ${largestLimit}; got ${show(cost)}`);
+}
+
+function checkOptions(verb: string, options: unknown, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw inputError('HEADGATE_BAD_CALL', `${verb}: options are an object with ${known.join(', ')}; got ${show(options)}`);
+  }
+  for (const name in options) {
+    if (!known.includes(name)) throw inputError('HEADGATE_UNKNOWN_OPTION', `${verb}: unknown option ${show(name)}; known options: ${known.join(', ')}`);
+  }
+}
+
+const checkOptionNames = ['cost', 'plan'];
+const acquireOptionNames = [...checkOptionNames, 'maxWait', 'signal'];
+
+/** Ids that no other holder has: random per process, counted within it. */
+const holderPrefix = crypto.randomUUID().replaceAll('-', '').slice(0, 16);
+let holders = 0;
+
+function storeCheck(rule: Rule, key: string, limit: Limit, cost: number): Check | undefined {
+  if (limit.kind === 'unlimited') return undefined;
+  const { name, whenUnavailable } = rule;
+  // Kept in one shape for the common case: this is on the path of every request.
+  const check = { rule: name, key, limit, cost, whenUnavailable };
+  if (!rule.countRefused && !rule.shadow && limit.kind !== 'concurrency') return check;
+  return {
+    ...check,
+    ...(rule.countRefused ? { countRefused: true } : undefined),
+    ...(rule.shadow ? { shadow: true } : undefined),
+    ...(limit.kind === 'concurrency' ? { holder: `${holderPrefix}${(holders += 1).toString(36)}` } : undefined),
+  };
+}
+
+/** Validates one check. Throws a TypeError with a code; nothing was asked of the store by then. */
+export function makeRequest(rules: ReadonlyMap<string, Rule>, name: unknown, key: unknown, options?: CheckOptions): Request {
+  const rule = findRule(rules, name);
+  checkKey(rule.name, key);
+  if (options === undefined) return { rule, key, cost: 1, limit: rule.limit, plan: undefined, check: storeCheck(rule, key, rule.limit, 1) };
+  checkOptions('check', options, checkOptionNames);
+  const { plan } = options;
+  if (plan !== undefined && typeof plan !== 'string') {
+    throw inputError('HEADGATE_BAD_CALL', `rule ${show(rule.name)}: a plan is text; got ${show(plan)}`);
+  }
+  const cost = options.cost === undefined ? 1 : checkCost(rule.name, options.cost);
+  const limit = (plan === undefined ? undefined : rule.plans.get(plan)) ?? rule.limit;
+  return { rule, key, cost, limit, plan, check: storeCheck(rule, key, limit, cost) };
+}
+
+/** The longest wait a timer can hold: just under 25 days. */
+const longestWaitUs = 2_147_483_000_000;
+
+/** Validates the options of `acquire` and takes out its own. */
+export function readAcquire(options: AcquireOptions): { maxWaitUs: number; signal: AbortSignal | undefined; check: CheckOptions } {
+  checkOptions('acquire', options, acquireOptionNames);
+  const { maxWait, signal, ...check } = options;
+  const maxWaitUs = durationUs('acquire.maxWait', maxWait);
+  if (maxWaitUs > longestWaitUs) throw inputError('HEADGATE_BAD_CALL', `acquire.maxWait: at most 24 days; got ${show(maxWait)}`);
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw inputError('HEADGATE_BAD_CALL', `acquire.signal: expected an AbortSignal; got ${show(signal)}`);
+  }
+  return { maxWaitUs, signal, check };
+}

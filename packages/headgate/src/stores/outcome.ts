@@ -1,0 +1,80 @@
+import { algorithmOf } from '../algorithms/index.js';
+import { tokenBucketAlgorithm, turnAfterUs } from '../algorithms/token-bucket.js';
+import { millionth } from '../limit.js';
+import type { View } from '../algorithms/index.js';
+import type { Check, Group, Outcome, Receipt } from './store.js';
+
+/** What a store found for one check: enough to say everything else. */
+export interface Finding {
+  readonly check: Check;
+  /** The cost with that of earlier checks of the same key in the group, which must pass together. */
+  readonly cost: number;
+  readonly now: number;
+  readonly view: View;
+  readonly allowed: boolean;
+  readonly taken: number;
+  /** The end of a ban in force. */
+  readonly bannedUntil?: number | undefined;
+}
+
+/** Turns a store's finding into an outcome: the one place where remaining, waits and reasons come from. */
+export function outcomeOf({ check, cost, now, view, allowed, taken, bannedUntil }: Finding): Outcome {
+  const { limit } = check;
+  if (bannedUntil !== undefined) {
+    const left = bannedUntil - now;
+    return { allowed: false, taken: 0, remaining: 0, retryAfterUs: left, resetAfterUs: left, reason: 'banned' };
+  }
+  const { remaining, retryAfterUs, resetAfterUs, windowEnd } = algorithmOf(limit.kind).describe(view, limit, now, cost);
+  const never = retryAfterUs === Number.POSITIVE_INFINITY;
+  return {
+    allowed,
+    taken,
+    remaining,
+    retryAfterUs: allowed ? 0 : retryAfterUs,
+    resetAfterUs,
+    reason: allowed ? 'ok' : never ? 'cost-above-limit' : 'limited',
+    ...(windowEnd === undefined ? undefined : { windowEnd }),
+    ...(allowed && check.aheadUs !== undefined && limit.kind === 'tokenBucket' ? { waitUs: turnAfterUs(view, limit) } : undefined),
+  };
+}
+
+/** For each check, the summed cost of it and the earlier ones of the same budget; `sameAs` tells which budget a check is of. */
+export function costsTogether(group: Group, budgetOf: (check: Check) => string): number[] {
+  if (group.checks.length === 1) return group.checks.map((check) => check.cost);
+  const costs = new Map<string, number>();
+  return group.checks.map((check) => {
+    const budget = budgetOf(check);
+    const cost = (costs.get(budget) ?? 0) + check.cost;
+    costs.set(budget, cost);
+    return cost;
+  });
+}
+
+/** Whether a group passes: every check that is not a shadow is allowed. */
+export function passes(group: Group, allowed: readonly boolean[]): boolean {
+  return group.checks.every((check, index) => check.shadow === true || allowed[index] === true);
+}
+
+/** The receipt of what a check took; undefined if it took nothing. */
+export function receiptOf(check: Check, outcome: Outcome, decided: { now: number; degraded: boolean }): Receipt | undefined {
+  if (outcome.taken === 0) return undefined;
+  const { rule, key, limit, holder } = check;
+  return {
+    rule,
+    key,
+    limit,
+    taken: outcome.taken,
+    takenAt: decided.now,
+    degraded: decided.degraded,
+    ...(outcome.windowEnd === undefined ? undefined : { windowEnd: outcome.windowEnd }),
+    ...(holder === undefined ? undefined : { holder }),
+  };
+}
+
+/** When a take can return nothing any more, by the rule of giving back: microseconds since 1970, by the store's clock. */
+export function returnableUntil({ limit, taken, takenAt, windowEnd }: Receipt): number {
+  if (limit.kind === 'tokenBucket') return takenAt + tokenBucketAlgorithm.expiresAt({ used: taken * millionth, at: 0 }, limit, 0);
+  if (limit.kind === 'slidingLog') return takenAt + limit.windowUs;
+  if (limit.kind === 'concurrency') return takenAt + limit.expiresUs;
+  return windowEnd ?? takenAt;
+}

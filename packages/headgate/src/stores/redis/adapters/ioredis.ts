@@ -1,0 +1,118 @@
+import { can, noop, retryDelay, settling, type RedisAdapter } from './adapter.js';
+
+type Options = Readonly<Record<string, unknown>>;
+
+/** What is used of an ioredis (or iovalkey) client, `Redis` and `Cluster` alike. */
+interface IoredisClient {
+  readonly status: string;
+  readonly isCluster?: boolean;
+  call(command: string, args: readonly string[]): Promise<unknown>;
+  connect(): Promise<unknown>;
+  disconnect(): void;
+  on(event: string, listener: () => void): unknown;
+}
+interface IoredisSingle extends IoredisClient {
+  duplicate(override: Options): IoredisSingle;
+}
+interface IoredisCluster extends IoredisClient {
+  duplicate(startupNodes: readonly unknown[], override: Options): IoredisCluster;
+  nodes(role: 'master'): readonly IoredisClient[];
+}
+
+export function isIoredis(client: object): client is IoredisSingle | IoredisCluster {
+  return can(client, 'duplicate', 'call', 'disconnect', 'on') && typeof (client as IoredisClient).status === 'string';
+}
+
+/** What makes a connection safe for counting: whatever the user set, on the duplicate these hold. */
+const connectionOptions: Options = {
+  // A call whose reply was lost may have been counted: never sent again, never kept for later.
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  enableOfflineQueue: false,
+  // 2 would send the failed command again; true only reconnects, which finds the new master behind the same name.
+  reconnectOnError: (error: Error) => error.message.includes('READONLY'),
+  // The store has its own deadline and wants to see late replies.
+  commandTimeout: undefined,
+  lazyConnect: false,
+  connectTimeout: 2000,
+  retryStrategy: retryDelay,
+  sentinelRetryStrategy: retryDelay,
+  // While Redis loads its data, ask again soon.
+  maxLoadingRetryTime: 500,
+  // Counters are read and written on the master, by a plain connection, under exactly the keys that are given.
+  role: 'master',
+  readOnly: false,
+  monitor: false,
+  keyPrefix: '',
+  // One shape of replies: integers as numbers, nil as null.
+  protocol: 2,
+  replyMapping: 'legacy',
+  stringNumbers: false,
+  // Batches are made by the store; a command is written at once.
+  enableAutoPipelining: false,
+  showFriendlyErrorStack: false,
+};
+
+const clusterOptions: Options = {
+  // Would send a call whose connection was lost again, to a random node.
+  retryDelayOnFailover: 0,
+  retryDelayOnClusterDown: 0,
+  retryDelayOnMoved: 0,
+  retryDelayOnTryAgain: 20,
+  maxRedirections: 5,
+  clusterRetryStrategy: retryDelay,
+  clusterNodeRetryStrategy: null,
+  // Refused here instead, by state(): ioredis would also refuse whatever comes while one new node is still connecting.
+  enableOfflineQueue: true,
+  enableAutoPipelining: false,
+  scaleReads: 'master',
+  lazyConnect: false,
+  keyPrefix: '',
+  redisOptions: connectionOptions,
+};
+
+/** For ioredis 5 and 6 (single, Sentinel, Cluster). Works on a duplicate with safe options. */
+export function ioredisAdapter(users: IoredisSingle | IoredisCluster): RedisAdapter {
+  const cluster = users.isCluster === true;
+  const client = cluster
+    ? (users as IoredisCluster).duplicate([], clusterOptions)
+    : (users as IoredisSingle).duplicate(connectionOptions);
+  const settlement = settling();
+  let closed = false;
+  let revival: NodeJS.Timeout | undefined;
+
+  // A cluster connects to a node at that node's first command; done now, no decision waits for it.
+  const warm = (): Promise<unknown> =>
+    Promise.allSettled((client as IoredisCluster).nodes('master').map((node) => (node.status === 'wait' ? node.connect() : undefined)));
+  client.on('ready', () => {
+    if (cluster) void warm().then(settlement.settle);
+    else settlement.settle();
+  });
+  for (const failure of ['error', 'close', 'end']) client.on(failure, settlement.settle);
+  // ioredis gives up for good in a few states (a connector that throws); Headgate does not.
+  client.on('end', () => {
+    if (closed || revival) return;
+    revival = setTimeout(() => {
+      revival = undefined;
+      if (!closed) client.connect().catch(noop);
+    }, retryDelay(4));
+  });
+
+  const state = (): 'connecting' | 'ready' | 'down' => {
+    if (!settlement.settled()) return 'connecting';
+    return client.status === 'ready' && !closed ? 'ready' : 'down';
+  };
+  return {
+    topology: cluster ? 'cluster' : 'single',
+    state,
+    onceSettled: settlement.onceSettled,
+    send: (command, args) =>
+      client.status === 'ready' ? client.call(command, args) : Promise.reject(new Error(`not connected to Redis (${client.status})`)),
+    close: async () => {
+      closed = true;
+      clearTimeout(revival);
+      client.disconnect();
+      settlement.settle();
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import type { CountedLimit } from '../../limit.js';
+
+/** Of the layout below; raised when states of an earlier one can no longer be read. */
+const version = 1;
+
+const letters: Record<CountedLimit['kind'], string> = {
+  tokenBucket: 'b',
+  fixedWindow: 'w',
+  slidingWindow: 's',
+  slidingLog: 'l',
+  quota: 'q',
+  concurrency: 'c',
+};
+
+/**
+ * All key formats: `<prefix>:<version>:{<key>}:<letter of the kind>:<rule>` holds a state, and
+ * `<prefix>:<version>:{<key>}:1:<id>` marks a receipt as given back. The hash tag is the key without the rule, so that one client's
+ * rules lie on one slot. Prefix and rule are percent-encoded, so no two pairs can meet.
+ */
+export interface KeyFormat {
+  state(rule: string, key: string, kind: CountedLimit['kind']): string;
+  marker(key: string, onceId: string): string;
+}
+
+export function keyFormat(prefix: string, encode: (key: string) => string): KeyFormat {
+  const head = `${encodeURIComponent(prefix)}:${version}:{`;
+  const tails = new Map<string, string>();
+  const tail = (rule: string, kind: CountedLimit['kind']): string => {
+    const name = `${letters[kind]}${rule}`;
+    let text = tails.get(name);
+    if (text === undefined) {
+      text = `}:${letters[kind]}:${encodeURIComponent(rule)}`;
+      // Rules come from configuration; a service that keeps changing them still holds few.
+      if (tails.size > 10_000) tails.clear();
+      tails.set(name, text);
+    }
+    return text;
+  };
+  return {
+    state: (rule, key, kind) => head + encode(key) + tail(rule, kind),
+    marker: (key, onceId) => `${head}${encode(key)}}:1:${onceId}`,
+  };
+}

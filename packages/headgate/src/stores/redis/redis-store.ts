@@ -1,0 +1,162 @@
+import { millionth } from '../../limit.js';
+import { ConfigError, rejectUnknownOptions, show, StoreError } from '../../errors.js';
+import { systemClock } from '../../clock.js';
+import { encodeKey, keyedEncoder } from '../../key.js';
+import { returnableUntil } from '../outcome.js';
+import { decideSplit } from '../split.js';
+import type { Check, GiveBack, Group, GroupOutcome, Receipt, Store, Target, Ticket } from '../store.js';
+import { resolveAdapter } from './adapters/resolve.js';
+import type { RedisAdapter } from './adapters/adapter.js';
+import { Batch } from './batch.js';
+import { keyFormat } from './keys.js';
+import { defineScripts } from './scripts.js';
+import { slotOf } from './slot.js';
+import { decode, encode, kindNumber, type Verdict } from './wire.js';
+
+/** Options of {@link redisStore}. */
+export interface RedisStoreOptions {
+  /**
+   * The user's own client: ioredis 5 or 6 (`Redis`, `Cluster`), node-redis 5 or 6 (client, pool, cluster, sentinel) or
+   * valkey-glide 2. Headgate works on a duplicate with safe options and closes only that; a glide client is used as given.
+   */
+  readonly client: unknown;
+  /** Begins every key, `'hg'` by default: 1 to 64 characters. Servers that share limits share it. */
+  readonly prefix?: string;
+  /** Replaces keys by a short HMAC under this secret (at least 16 characters), so that addresses cannot be read out of Redis. */
+  readonly keySecret?: string;
+}
+
+/** What only tests set: the scripts' text, to replace the line that reads the clock. */
+export interface RedisStoreInternals {
+  readonly editScript?: (source: string) => string;
+}
+
+function readOptions(options: RedisStoreOptions): { prefix: string; encode: (key: string) => string } {
+  rejectUnknownOptions('redisStore', options, ['client', 'prefix', 'keySecret']);
+  const { prefix = 'hg', keySecret } = options;
+  if (typeof prefix !== 'string' || prefix === '' || prefix.length > 64 || !prefix.isWellFormed()) {
+    throw new ConfigError('HEADGATE_BAD_OPTION', `redisStore.prefix: expected text of 1 to 64 characters; got ${show(prefix)}`);
+  }
+  if (keySecret !== undefined && (typeof keySecret !== 'string' || keySecret.length < 16)) {
+    throw new ConfigError('HEADGATE_BAD_OPTION', 'redisStore.keySecret: expected text of at least 16 characters (the value is not shown)');
+  }
+  return { prefix, encode: keySecret === undefined ? encodeKey : keyedEncoder(keySecret) };
+}
+
+/**
+ * Counters in Redis or Valkey, shared by every process that uses the same servers and prefix. Each decision is one atomic
+ * step there, by Redis's clock. Making a store never throws because Redis is away.
+ *
+ * @throws ConfigError if the client is of a kind Headgate cannot use, or an option is wrong
+ * @example
+ * ```ts
+ * import { createLimiter, tokenBucket } from 'headgate';
+ * import { redisStore } from 'headgate/redis';
+ * import { Redis } from 'ioredis';
+ *
+ * const limiter = createLimiter({
+ *   store: redisStore({ client: new Redis('redis://127.0.0.1:6379') }),
+ *   rules: { search: { limit: tokenBucket({ capacity: 20, refill: '2/s' }) } },
+ * });
+ * ```
+ */
+export function redisStore(options: RedisStoreOptions): Store {
+  return createRedisStore(options);
+}
+
+export function createRedisStore(options: RedisStoreOptions, { editScript }: RedisStoreInternals = {}): Store {
+  const { prefix, encode: encodeTag } = readOptions(options);
+  const adapter: RedisAdapter = resolveAdapter(options.client);
+  const scripts = defineScripts(editScript);
+  const format = keyFormat(prefix, encodeTag);
+  const clock = systemClock();
+  const clustered = adapter.topology === 'cluster';
+  /** The store's clock less ours, by the last reply: a hint for calendars; the script has the last word. */
+  let aheadUs = 0;
+  let closed = false;
+
+  const keyOf = ({ rule, key, limit }: Check): string => format.state(rule, key, limit.kind);
+  const slot = (check: Check): string => String(slotOf(encodeTag(check.key)));
+
+  async function run(groups: readonly Group[]): Promise<readonly Verdict[]> {
+    const call = encode(groups, { keyOf, now: clock.nowUs() + aheadUs });
+    const { now, verdicts } = decode(await scripts.decide.run(adapter, call.keys, call.args), groups);
+    aheadUs = now - clock.nowUs();
+    return verdicts;
+  }
+
+  const laneOf = clustered ? (group: Group) => (group.checks[0] ? slot(group.checks[0]) : '') : () => '';
+  const batch = new Batch({ adapter, run, laneOf });
+
+  /** Runs what is not a decision: the user's error is a StoreError, whatever the client throws. */
+  async function ask<T>(what: string, call: () => Promise<T>): Promise<T> {
+    if (closed) throw new StoreError('the Redis store is closed', { code: 'HEADGATE_CLOSED' });
+    try {
+      return await call();
+    } catch (cause) {
+      const foreign = cause instanceof Error && /FOREIGN|WRONGTYPE/.test(cause.message);
+      throw new StoreError(`${what}: ${foreign ? 'the key holds a value that Headgate did not write' : 'Redis did not carry it out'}`, {
+        cause,
+        ...(foreign ? { code: 'HEADGATE_FOREIGN_VALUE' } : undefined),
+      });
+    }
+  }
+
+  function decide(group: Group, ticket?: Ticket): Promise<GroupOutcome> {
+    if (closed) return Promise.reject(new StoreError('the Redis store is closed', { code: 'HEADGATE_CLOSED' }));
+    if (!clustered || group.checks.length === 1) return batch.decide(group, ticket);
+    return decideSplit(group, { placeOf: slot, decide: (part) => batch.decide(part, ticket), giveBack });
+  }
+
+  function giveBack({ receipt, units, onceId }: GiveBack): Promise<number> {
+    const { rule, key, limit, takenAt, windowEnd = 0, holder = '' } = receipt;
+    const keys = [format.state(rule, key, limit.kind)];
+    if (onceId !== undefined) keys.push(format.marker(key, onceId));
+    const kind = limit.kind === 'quota' ? kindNumber.fixedWindow : kindNumber[limit.kind];
+    const bucket = limit.kind === 'tokenBucket';
+    const mark = limit.kind === 'slidingLog' ? limit.windowUs : windowEnd;
+    const refill = bucket ? [limit.creditUnits, limit.creditUs] : [0, 0];
+    const args = [kind, units, takenAt, mark, ...refill, holder, returnableUntil(receipt)].map(String);
+    return ask('give back', async () => (await scripts.giveBack.run(adapter, keys, args)) / (bucket ? millionth : 1));
+  }
+
+  const statesOf = ({ rule, key, kinds }: Target): string[] => kinds.map((kind) => format.state(rule, key, kind));
+
+  return {
+    decide,
+    giveBack,
+    claim: (receipt, onceId) =>
+      ask('claim', async () => {
+        const ms = Math.ceil((returnableUntil(receipt) - clock.nowUs() - aheadUs) / 1000) + 1;
+        if (ms <= 1) return false;
+        const key = format.marker(receipt.key, onceId);
+        return (await adapter.send('SET', [key, '1', 'PX', String(ms), 'NX'], key)) !== null;
+      }),
+    extend: (receipt: Receipt) =>
+      ask('extend', () => {
+        const us = receipt.limit.kind === 'concurrency' ? receipt.limit.expiresUs : 0;
+        const key = format.state(receipt.rule, receipt.key, receipt.limit.kind);
+        return scripts.extend.run(adapter, [key], [receipt.holder ?? '', String(us)]);
+      }),
+    reset: (target) => ask('reset', () => scripts.reset.run(adapter, statesOf(target), [])),
+    ban: (target, us) => ask('ban', () => scripts.ban.run(adapter, statesOf(target), [String(us)])),
+    unban: (target) => ask('unban', () => scripts.ban.run(adapter, statesOf(target), ['0'])),
+    ping: () =>
+      ask('ping', async () => {
+        await settled(adapter);
+        await adapter.send('EXISTS', [format.marker('ping', '0')], format.marker('ping', '0'));
+      }),
+    async close() {
+      if (closed) return;
+      closed = true;
+      await adapter.close();
+    },
+  };
+}
+
+function settled(adapter: RedisAdapter): Promise<void> {
+  return new Promise((resolve) => {
+    if (adapter.state() !== 'connecting') resolve();
+    else adapter.onceSettled(() => resolve());
+  });
+}

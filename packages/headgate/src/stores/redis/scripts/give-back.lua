@@ -1,0 +1,71 @@
+-- give-back: returns units that were taken, by the one rule of giving back.
+-- KEYS[1]: the state key; KEYS[2], optional: the marker that makes it count once
+-- ARGV[1]: kind: 1 bucket, 2 window or quota, 3 sliding window, 4 log, 6 concurrency; ARGV[2]: units
+-- ARGV[3]: when they were taken, us; ARGV[4]: the window's end (2, 3), the window's length (4), else 0
+-- ARGV[5]: the refill in millionths; ARGV[6]: per us (1), else 0; ARGV[7]: the holder (6), else ''
+-- ARGV[8]: when the take can return nothing any more, us
+-- reply: the units returned; of a bucket, millionths
+-- TTL: the state's stays; the marker's lasts until ARGV[8]
+-- atomic: two processes that give the same take back at once would both return it
+--@include clock
+--@include arithmetic
+--@include value
+local kind, units, at, mark = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+
+local value = redis.call('GET', KEYS[1])
+if not value then return 0 end
+local till, state = split_ban(value)
+if not till or state == '' then return 0 end
+
+local back, after = 0, nil
+if kind == 1 then
+  local used, since = match(state, '^(%d+):(%d+)$')
+  if not used then return 0 end
+  used = tonumber(used)
+  local taken = units * 1000000
+  back = math.min(used, taken - credit(now - at, taken, tonumber(ARGV[5]), tonumber(ARGV[6])))
+  after = format('%d:%s', used - back, since)
+elseif kind == 2 then
+  local count, window_end = match(state, '^(%d+):(%d+)$')
+  if not count or tonumber(window_end) ~= mark or mark <= now then return 0 end
+  count = tonumber(count)
+  back = math.min(units, count)
+  after = format('%d:%s', count - back, window_end)
+elseif kind == 3 then
+  local current, rest = match(state, '^(%d+)(:%d+:%d+)$')
+  if not current or tonumber(match(rest, '(%d+)$')) ~= mark or mark <= now then return 0 end
+  current = tonumber(current)
+  back = math.min(units, current)
+  after = format('%d', current - back) .. rest
+elseif kind == 4 then
+  if byte(state) ~= 76 or at + mark <= now then return 0 end
+  local total = struct.unpack(LOG_HEAD, state, 2)
+  for i = 9, #state - LOG_SIZE + 1, LOG_SIZE do
+    local taken_at, cost = struct.unpack(LOG_RECORD, state, i)
+    if taken_at == at and cost >= units then
+      -- A record of cost 0 stays in its place, so that the newest still says when the log is empty.
+      back = units
+      after = 'L' .. struct.pack(LOG_HEAD, total - units) .. sub(state, 9, i - 1)
+        .. struct.pack(LOG_RECORD, at, cost - units) .. sub(state, i + LOG_SIZE)
+      break
+    end
+  end
+elseif kind == 6 then
+  if byte(state) ~= 67 then return 0 end
+  local left = {}
+  for _, h in ipairs(parse_holders(state)) do
+    if h[1] ~= ARGV[7] then left[#left + 1] = h
+    elseif h[2] > now then back = h[3] end
+  end
+  after = print_holders(left)
+end
+
+if back == 0 then return 0 end
+if KEYS[2] then
+  local ms = math.max(1, ttl_ms(tonumber(ARGV[8]) - now))
+  if not redis.call('SET', KEYS[2], '1', 'PX', ms, 'NX') then return 0 end
+end
+local ms = redis.call('PTTL', KEYS[1])
+if ms < 1 then ms = math.max(1, ttl_ms(tonumber(ARGV[8]) - now)) end
+redis.call('PSETEX', KEYS[1], ms, with_ban(till, after))
+return back

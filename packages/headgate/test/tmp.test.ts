@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { Redis } from 'ioredis';
+import { Redis as Redis5 } from 'ioredis5';
+import { startRedis } from '../../../test/support/redis.js';
+import { resolveAdapter } from '../src/stores/redis/adapters/resolve.js';
+it.each([['6', Redis], ['5', Redis5]])('smoke %s', async (_n, R) => {
+  const server = await startRedis();
+  const user = new (R as any)({ port: server.port, keyPrefix: 'x:', stringNumbers: true, lazyConnect: true, enableAutoPipelining: true });
+  const a = resolveAdapter(user);
+  expect(a.state()).toBe('connecting');
+  await new Promise<void>((r) => a.onceSettled(r));
+  expect(a.state()).toBe('ready');
+  expect(await a.send('EVAL', ['return {1796007709123456, -3, "x", false, KEYS[1]}', '1', 'k'], 'k')).toEqual([1796007709123456, -3, 'x', null, 'k']);
+  await expect(a.send('EVALSHA', ['0'.repeat(40), '1', 'k'], 'k')).rejects.toThrow(/^NOSCRIPT/);
+  const t0 = Date.now();
+  await server.kill();
+  await expect(a.send('PING', [], 'k')).rejects.toThrow();
+  expect(a.state()).toBe('down');
+  await server.restart();
+  const t1 = Date.now();
+  while (a.state() !== 'ready') await new Promise((r) => setTimeout(r, 5));
+  console.log('back after', Date.now() - t1, 'down', t1 - t0);
+  expect(await a.send('PING', [], 'k')).toBe('PONG');
+  await a.close();
+  expect(a.state()).toBe('down');
+  user.disconnect();
+  await server.stop();
+});
