@@ -1,14 +1,19 @@
+import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
+import { startCluster } from './cluster.js';
+import { monitor } from './monitor.js';
+import { startProxy } from './proxy.js';
 import { startRedis, type RedisServer } from './redis.js';
+import { startSentinel } from './sentinel.js';
 
-const open: (() => Promise<void>)[] = [];
+const open: (() => unknown)[] = [];
 afterEach(async () => {
-  for (const close of open.splice(0)) await close();
+  for (const close of open.splice(0).reverse()) await close();
 });
 
 async function redis(): Promise<RedisServer> {
   const server = await startRedis();
-  open.push(server.stop);
+  open.push(server.kill);
   return server;
 }
 
@@ -33,5 +38,80 @@ describe('startRedis', () => {
     expect(await late).toBe('PONG');
     server.pause();
     await server.stop();
+  });
+});
+
+describe('startCluster', () => {
+  it('serves all slots from three masters', async () => {
+    const cluster = await startCluster({ masters: 3 });
+    open.push(cluster.stop);
+    expect(cluster.urls).toHaveLength(3);
+    // Slots of "a", "b", "c": 15495, 3300, 7365.
+    expect(await cluster.nodes[2]?.command('SET', 'a', 1)).toBe('OK');
+    expect(await cluster.nodes[0]?.command('SET', 'b', 1)).toBe('OK');
+    expect(await cluster.nodes[1]?.command('SET', 'c', 1)).toBe('OK');
+    await expect(cluster.nodes[0]?.command('GET', 'a')).rejects.toThrow(/^MOVED 15495/);
+  });
+});
+
+describe('startSentinel', () => {
+  it('names its master, and the replica once the master is killed', { timeout: 30_000 }, async () => {
+    const setup = await startSentinel();
+    open.push(setup.stop);
+    expect(await setup.masterPort()).toBe(setup.master.port);
+    await setup.master.kill();
+    await expect.poll(setup.masterPort, { timeout: 20_000 }).toBe(setup.replica.port);
+  });
+});
+
+describe('startProxy', () => {
+  async function behindProxy() {
+    const server = await redis();
+    const proxy = await startProxy(server.port);
+    open.push(proxy.close);
+    const client = new Redis(proxy.port, { retryStrategy: () => 20, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 });
+    client.on('error', () => undefined);
+    open.push(() => client.disconnect());
+    await client.ping();
+    return { server, proxy, client };
+  }
+
+  it('destroys the connection after the request ran and before its reply', async () => {
+    const { server, proxy, client } = await behindProxy();
+    const cut = proxy.cutReplies('incr');
+    await expect(client.incr('n')).rejects.toThrow();
+    await cut;
+    expect(await server.command('GET', 'n')).toBe('1');
+    await expect.poll(() => client.status).toBe('ready');
+    expect(await client.incr('n')).toBe(2);
+    expect(proxy.seen().connections).toBe(2);
+  });
+
+  it('holds replies back, and refuses and accepts connections', async () => {
+    const { server, proxy, client } = await behindProxy();
+    proxy.pauseReplies();
+    const late = client.incr('n');
+    await expect.poll(() => server.command('GET', 'n')).toBe('1');
+    expect(await Promise.race([late, new Promise((resolve) => setTimeout(resolve, 50, 'held'))])).toBe('held');
+    proxy.resumeReplies();
+    expect(await late).toBe(1);
+    proxy.refuse();
+    await expect.poll(() => client.status).not.toBe('ready');
+    proxy.accept();
+    await expect.poll(() => client.status).toBe('ready');
+  });
+});
+
+describe('monitor', () => {
+  it('counts what clients sent, not what scripts called', async () => {
+    const server = await redis();
+    const watch = await monitor(server.port);
+    open.push(watch.stop);
+    await server.command('SET', 'a', 1);
+    await server.command('EVAL', "return redis.call('SET', KEYS[1], 2)", 1, 'b');
+    expect(await watch.count('SET')).toBe(1);
+    expect(await watch.count('EVAL')).toBe(1);
+    await watch.clear();
+    expect(await watch.flush()).toEqual([]);
   });
 });
