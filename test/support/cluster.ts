@@ -24,6 +24,8 @@ async function startNode(): Promise<ClusterNode & { stop(): Promise<void> }> {
   const port = await freePort(bus);
   const folder = temporaryFolder();
   const args = ['--bind', host, '--port', `${port}`, '--save', '', '--appendonly', 'no', '--dir', folder];
+  // A node that nobody introduced would name itself by an empty host.
+  args.push('--cluster-announce-ip', host);
   args.push('--cluster-enabled', 'yes', '--cluster-node-timeout', '500', '--repl-ping-replica-period', '1');
   // A node that is down leaves the other slots served, as one shard of many should.
   args.push('--cluster-require-full-coverage', 'no', '--repl-diskless-sync-delay', '0');

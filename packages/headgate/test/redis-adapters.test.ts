@@ -34,21 +34,275 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
-/** A user's client: how it is asked something, and how it is closed. */
+/** A user's client: whether it still answers, and how it is closed. */
 interface Users {
-  client: unknown;
-  ping(): Promise<unknown>;
+  readonly client: unknown;
+  /** Undefined where the user never connects it. */
+  readonly ping?: () => Promise<unknown>;
   close(): unknown;
 }
 type Make = (port: number) => Users | Promise<Users>;
-const quiet = <T extends { on(event: 'error', listener: () => void): unknown }>(client: T): T => {
-  client.on('error', () => undefined);
-  return client;
+
+/** Only what the tests use: the two versions' own types cannot be called as one. */
+interface Loose {
+  on(event: string, listener: () => void): unknown;
+  call(command: string): Promise<unknown>;
+  disconnect(): void;
+  connect(): Promise<unknown>;
+  destroy(): unknown;
+  sendCommand(...args: unknown[]): Promise<unknown>;
+}
+type Anything = (...args: unknown[]) => unknown;
+const quiet = (client: unknown): Loose => {
+  (client as Loose).on('error', () => undefined);
+  return client as Loose;
 };
 
-// Options that a user may well have set, and that would break counting or the shape of replies.
-const hostile = { keyPrefix: 'theirs:', stringNumbers: true, lazyConnect: true, enableAutoPipelining: true, commandTimeout: 1 };
-const ioredis = (R: typeof Redis | typeof Redis5): Make => (port) => {
-  const client = quiet(new (R as typeof Redis)({ host, port, ...hostile }));
-  return { client, ping: () => client.duplicate({ commandTimeout: 1000 }).call('PING'), close: () => client.disconnect() };
+// What a user may well have set, and what would break counting or the shape of replies.
+const hostile = { keyPrefix: 'theirs:', stringNumbers: true, enableAutoPipelining: true };
+
+const ioredis = (R: typeof Redis | typeof Redis5, lazyConnect: boolean): Make => (port) => {
+  const client = quiet(new (R as typeof Redis)({ host, port, ...hostile, lazyConnect }));
+  return { client, ...(!lazyConnect && { ping: () => client.call('PING') }), close: () => client.disconnect() };
 };
+const ioredisCluster = (C: typeof Cluster | typeof Cluster5): Make => (port) => {
+  const client = quiet(new (C as typeof Cluster)([{ host, port }], { keyPrefix: 'theirs:', redisOptions: { stringNumbers: true } }));
+  return { client, ping: () => client.call('PING'), close: () => client.disconnect() };
+};
+const ioredisSentinel = (R: typeof Redis | typeof Redis5): Make => (port) => {
+  const client = quiet(new (R as typeof Redis)({ sentinels: [{ host, port }], name: 'mymaster', role: 'slave', lazyConnect: true }));
+  return { client, close: () => client.disconnect() };
+};
+
+interface NodeRedisModule {
+  createClient: Anything;
+  createClientPool: Anything;
+  createCluster: Anything;
+  createSentinel: Anything;
+  RESP_TYPES: { NUMBER: number; BLOB_STRING: number };
+}
+const v5 = redis5 as unknown as NodeRedisModule;
+const v6 = redis6 as unknown as NodeRedisModule;
+const hostileMapping = (module: NodeRedisModule) => ({
+  RESP: 3,
+  commandOptions: { typeMapping: { [module.RESP_TYPES.NUMBER]: String, [module.RESP_TYPES.BLOB_STRING]: Buffer } },
+});
+const nodeRedis = (module: NodeRedisModule, connect: boolean): Make => (port) => {
+  const client = quiet(module.createClient({ url: `redis://${host}:${port}`, ...hostileMapping(module) }));
+  const connected = connect ? client.connect() : Promise.resolve();
+  connected.catch(() => undefined);
+  return {
+    client,
+    ...(connect && { ping: async () => String(await client.sendCommand(['PING'])) }),
+    close: () => connect && client.destroy(),
+  };
+};
+const nodeRedisPool = (module: NodeRedisModule): Make => (port) => {
+  const client = quiet(module.createClientPool({ url: `redis://${host}:${port}` }));
+  client.connect().catch(() => undefined);
+  return { client, ping: () => client.sendCommand(['PING']), close: () => client.destroy() };
+};
+const nodeRedisCluster = (module: NodeRedisModule, connect: boolean): Make => async (port) => {
+  const client = quiet(module.createCluster({ rootNodes: [{ url: `redis://${host}:${port}` }], ...hostileMapping(module) }));
+  if (connect) await client.connect();
+  return {
+    client,
+    ...(connect && { ping: async () => String(await client.sendCommand('k', false, ['PING'])) }),
+    close: () => connect && client.destroy(),
+  };
+};
+const nodeRedisSentinel = (module: NodeRedisModule, connect: boolean): Make => (port) => {
+  const client = quiet(module.createSentinel({ name: 'mymaster', sentinelRootNodes: [{ host, port }] }));
+  const connected = connect ? client.connect() : Promise.resolve();
+  connected.catch(() => undefined);
+  return {
+    client,
+    ...(connect && { ping: () => connected.then(() => client.sendCommand(false, ['PING'])) }),
+    close: () => connect && client.destroy(),
+  };
+};
+const glide: Make = async (port) => {
+  const client = await GlideClient.createClient({ addresses: [{ host, port }], requestTimeout: 1000 });
+  return { client, ping: () => client.customCommand(['PING']), close: () => client.close() };
+};
+const glideCluster: Make = async (port) => {
+  const client = await GlideClusterClient.createClient({ addresses: [{ host, port }], requestTimeout: 1000 });
+  return { client, ping: () => client.customCommand(['PING']), close: () => client.close() };
+};
+
+const singles: [string, Make][] = [
+  ['ioredis 6', ioredis(Redis, false)],
+  ['ioredis 6, never connected', ioredis(Redis, true)],
+  ['ioredis 5', ioredis(Redis5, false)],
+  ['redis 6', nodeRedis(v6, true)],
+  ['redis 6, never connected', nodeRedis(v6, false)],
+  ['redis 6 pool', nodeRedisPool(v6)],
+  ['redis 5', nodeRedis(v5, true)],
+  ['redis 5, never connected', nodeRedis(v5, false)],
+  ['redis 5 pool', nodeRedisPool(v5)],
+];
+const clusters: [string, Make][] = [
+  ['ioredis 6 Cluster', ioredisCluster(Cluster)],
+  ['ioredis 5 Cluster', ioredisCluster(Cluster5)],
+  ['redis 6 cluster', nodeRedisCluster(v6, true)],
+  ['redis 6 cluster, never connected', nodeRedisCluster(v6, false)],
+  ['redis 5 cluster', nodeRedisCluster(v5, true)],
+  ['glide cluster', glideCluster],
+];
+const sentinels: [string, Make][] = [
+  ['ioredis 6 Sentinel', ioredisSentinel(Redis)],
+  ['ioredis 5 Sentinel', ioredisSentinel(Redis5)],
+  ['redis 6 sentinel', nodeRedisSentinel(v6, true)],
+  ['redis 6 sentinel, never connected', nodeRedisSentinel(v6, false)],
+  ['redis 5 sentinel', nodeRedisSentinel(v5, true)],
+];
+const portOf = (kind: 'single' | 'cluster' | 'sentinel'): number =>
+  kind === 'single' ? single.port : kind === 'sentinel' ? sentinel.sentinel.port : (cluster.nodes[0]?.port ?? 0);
+const kinds: [string, 'single' | 'cluster' | 'sentinel', Make][] = [
+  ...[...singles, ['glide', glide] as [string, Make]].map(([name, make]): [string, 'single', Make] => [name, 'single', make]),
+  ...clusters.map(([name, make]): [string, 'cluster', Make] => [name, 'cluster', make]),
+  ...sentinels.map(([name, make]): [string, 'sentinel', Make] => [name, 'sentinel', make]),
+];
+
+async function adapted(make: Make, port: number): Promise<{ users: Users; adapter: RedisAdapter }> {
+  const users = await make(port);
+  open.push(users.close);
+  const adapter = resolveAdapter(users.client);
+  open.push(() => adapter.close());
+  return { users, adapter };
+}
+const settled = (adapter: RedisAdapter): Promise<void> => new Promise((resolve) => adapter.onceSettled(resolve));
+const ready = (adapter: RedisAdapter): Promise<void> => expect.poll(() => adapter.state(), { interval: 5, timeout: 5000 }).toBe('ready');
+
+const shapes = "return {1796007709123456, -3, 'x', false, {1, {'y'}}, KEYS[1]}";
+const unknownSha = '0'.repeat(40);
+const incr = "return redis.call('INCR', KEYS[1])";
+
+describe.each(kinds)('%s', (_name, kind, make) => {
+  it('gives plain numbers, strings and null, and the keys as they are', async () => {
+    const { adapter } = await adapted(make, portOf(kind));
+    await ready(adapter);
+    expect(adapter.topology).toBe(kind === 'cluster' ? 'cluster' : 'single');
+    expect(await adapter.send('EVAL', [shapes, '1', 'k'], 'k')).toEqual([1796007709123456, -3, 'x', null, [1, ['y']], 'k']);
+  });
+
+  it('keeps the text of server errors', async () => {
+    const { adapter } = await adapted(make, portOf(kind));
+    await ready(adapter);
+    await expect(adapter.send('EVALSHA', [unknownSha, '1', 'k'], 'k')).rejects.toThrow(/NOSCRIPT/);
+    const wrong = "redis.call('SET', KEYS[1], 'x', 'PX', 100) return redis.call('LLEN', KEYS[1])";
+    await expect(adapter.send('EVAL', [wrong, '1', 'k'], 'k')).rejects.toThrow(/WRONGTYPE/);
+  });
+
+  it('answers 200 keys at once, wherever they live, as soon as it is ready', async () => {
+    const { adapter } = await adapted(make, portOf(kind));
+    await settled(adapter);
+    await ready(adapter);
+    const keys = Array.from({ length: 200 }, (_, i) => `key-${i}`);
+    const replies = await Promise.all(keys.map((key) => adapter.send('EVAL', ['return KEYS[1]', '1', key], key)));
+    expect(replies).toEqual(keys);
+  });
+
+  it('closes what is its own, and leaves the client of the user open', async () => {
+    const { users, adapter } = await adapted(make, portOf(kind));
+    await ready(adapter);
+    await adapter.close();
+    expect(adapter.state()).toBe('down');
+    await adapter.close();
+    if (users.ping) expect(await users.ping()).toBe('PONG');
+  });
+});
+
+/** ioredis gives up a port in three ways, node-redis in two: all must be noticed, and none may end the process. */
+describe.each(singles)('%s, and Redis is away', (_name, make) => {
+  it('constructs, says down, and uses a Redis that comes up later', async () => {
+    const port = await freePort();
+    const { adapter } = await adapted(make, port);
+    expect(adapter.state()).toBe('connecting');
+    await settled(adapter);
+    expect(adapter.state()).toBe('down');
+    await expect(adapter.send('PING', [], 'k')).rejects.toThrow();
+    const server = await startRedis({ port });
+    open.push(server.kill);
+    const since = Date.now();
+    await ready(adapter);
+    if (!_name.includes('pool')) expect(Date.now() - since).toBeLessThan(1000);
+    expect(await adapter.send('EVAL', [incr, '1', 'k'], 'k')).toBe(1);
+  });
+
+  it('notices a Redis that dies, fails at once, and is back within a second of its restart', async () => {
+    const server = await startRedis();
+    open.push(server.kill);
+    const { adapter } = await adapted(make, server.port);
+    await ready(adapter);
+    const inFlight = adapter.send('EVAL', ["while true do redis.call('TIME') end", '1', 'k'], 'k');
+    inFlight.catch(() => undefined);
+    await server.kill();
+    await expect(inFlight).rejects.toThrow();
+    await expect.poll(() => adapter.state(), { interval: 5 }).toBe('down');
+    const began = Date.now();
+    await expect(adapter.send('PING', [], 'k')).rejects.toThrow();
+    expect(Date.now() - began).toBeLessThan(50);
+    await server.restart();
+    const since = Date.now();
+    await ready(adapter);
+    expect(Date.now() - since).toBeLessThan(1000);
+    expect(await adapter.send('EVAL', [incr, '1', 'k'], 'k')).toBe(1);
+  });
+});
+
+describe.each([...singles, ['glide', glide] as [string, Make]])('%s, and the connection is cut after the script ran', (_name, make) => {
+  it('rejects, and sends nothing again', async () => {
+    const server = await startRedis();
+    const proxy = await startProxy(server.port);
+    open.push(server.kill, proxy.close);
+    const { adapter } = await adapted(make, proxy.port);
+    await ready(adapter);
+    const cut = proxy.cutReplies('counted-key');
+    await expect(adapter.send('EVAL', [incr, '1', 'counted-key'], 'counted-key')).rejects.toThrow();
+    await cut;
+    await ready(adapter);
+    await expect.poll(() => adapter.send('EVAL', ["return redis.call('GET', KEYS[1])", '1', 'counted-key'], 'k').catch(String)).toBe('1');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await server.command('GET', 'counted-key')).toBe('1');
+  });
+});
+
+/** A node of a cluster, or a sentinel's master, is killed while it works on a call: whether that was counted nobody knows. */
+describe('a call whose connection is lost is not sent to another node', () => {
+  it.each(clusters)('%s', { timeout: 20_000 }, async (_name, make) => {
+    const own = await startCluster({ masters: 1 });
+    open.push(own.stop);
+    const node = own.nodes[0];
+    if (!node) throw new Error('no node');
+    const { adapter } = await adapted(make, node.port);
+    await ready(adapter);
+    await adapter.send('EVAL', [incr, '1', 'k'], 'k');
+    const call = adapter.send('EVAL', ["redis.call('INCR', KEYS[1]) redis.call('CLIENT', 'NO-EVICT', 'on')", '1', 'k'], 'k').catch(() => 'failed');
+    await call;
+    // Every connection but this command's own is cut while a call waits for its reply.
+    await node.command('CLIENT', 'PAUSE', 300, 'ALL');
+    const lost = adapter.send('EVAL', [incr, '1', 'lost'], 'lost');
+    lost.catch(() => undefined);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await node.kill();
+    await expect(lost).rejects.toThrow();
+  });
+});
+
+describe('what cannot be used', () => {
+  it.each([
+    ['nothing', undefined, /got undefined/],
+    ['an address', 'redis://localhost', /given to the client/],
+    ['a promise', Promise.resolve({}), /await it first/],
+    ['a class', Redis, /make an instance/],
+    ['an object', { get: () => undefined }, /ioredis >= 5/],
+    ['a pool that is not open', v6.createClientPool({}), /call its connect\(\) first/],
+    ['a redis 5 sentinel that is not open', v5.createSentinel({ name: 'm', sentinelRootNodes: [{ host, port: 1 }] }), /connect\(\) first/],
+  ])('%s throws a ConfigError with the mend', (_what, client, mend) => {
+    const attempt = (): unknown => resolveAdapter(client);
+    expect(attempt).toThrow(ConfigError);
+    expect(attempt).toThrow(mend);
+    expect(attempt).toThrow(expect.objectContaining({ code: 'HEADGATE_BAD_CLIENT' }));
+  });
+});

@@ -44,6 +44,11 @@ export interface Algorithm<L extends CountedLimit, S> {
   readonly viewSize: number;
   /** A stored state brought to `now`: refilled, rolled, expired. An absent one is a full budget. */
   current(stored: S | undefined, limit: L, now: number): S;
+  /**
+   * Whether a stored state reaches further than this limit ever would, as after a clock went back or a window was shortened. The
+   * store then writes the current state though a check was refused: else it would be cut anew at every check, and never end.
+   */
+  overreaches(stored: S, limit: L, now: number): boolean;
   take(ask: Ask<L, S>): Step<S>;
   /** `state` as `current` or `take` returned it. */
   view(state: S, limit: L, now: number, cost: number): View;

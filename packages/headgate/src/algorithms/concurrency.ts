@@ -44,6 +44,8 @@ export const concurrencyAlgorithm: Algorithm<ConcurrencyLimit, ConcurrencyState>
     return { holders: live.map((holder) => (holder.until > latest ? { ...holder, until: latest } : holder)) };
   },
 
+  overreaches: (stored, limit, now) => stored.holders.some(({ until }) => until > now + limit.expiresUs),
+
   take({ state, limit, now, cost, holder }) {
     if (holder === undefined || total(state) + cost > limit.limit) return { state, allowed: false, taken: 0 };
     return { state: { holders: [...state.holders, { id: holder, until: now + limit.expiresUs, cost }] }, allowed: true, taken: cost };

@@ -55,6 +55,8 @@ export const slidingLogAlgorithm: Algorithm<SlidingLogLimit, LogState> = {
     return { entries: live, total: sum(live) };
   },
 
+  overreaches: (stored, _limit, now) => (stored.entries.at(-1)?.at ?? 0) > now,
+
   take({ state, limit, now, cost, least, countRefused }) {
     const taken = least === 0 ? cost : fit(limit.limit - state.total, cost, least);
     const add = (units: number): Entry[] => [...state.entries, { at: now, cost: Math.min(units, largestCount) }];

@@ -35,6 +35,8 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowLimit, SlidingWindow
     return { current: 0, previous: stored.current, end };
   },
 
+  overreaches: (stored, limit, now) => stored.end > endAt(limit, now),
+
   take({ state, limit, now, cost, least, countRefused }) {
     const { current, previous, end } = state;
     const free = limit.limit - inForce(current, previous, end - now, limit.windowUs);

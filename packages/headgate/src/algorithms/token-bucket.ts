@@ -48,6 +48,8 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketLimit, BucketState> = {
     return { used: stored.used - credit(limit, now - stored.at, stored.used), at: now };
   },
 
+  overreaches: (stored, _limit, now) => stored.at > now,
+
   take({ state, limit, now, cost, least, aheadUs, countRefused }) {
     const { used } = state;
     const free = cost > limit.capacity && aheadUs ? 0 : Math.floor((ceiling(limit, aheadUs) - used) / millionth);

@@ -27,6 +27,8 @@ function countedWindow<L extends FixedWindowLimit | QuotaLimit>(rule: WindowRule
       return { count: stored.count, end: rule.keepsEnd(limit) ? Math.min(stored.end, end) : end };
     },
 
+    overreaches: (stored, limit, now) => stored.end > rule.endAt(limit, now),
+
     take({ state, limit, cost, least, countRefused }) {
       const { count, end } = state;
       const taken = least === 0 ? cost : fit(limit.limit - count, cost, least);

@@ -76,6 +76,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     return load(budgetId(check.rule, '', check.limit.kind));
   }
 
+  const overreaches = ({ stored }: Slot, { limit }: Check, now: number): boolean =>
+    stored?.state !== undefined && algorithmOf(limit.kind).overreaches(stored.state, limit, now);
+
   function save(slot: Slot, check: Check, now: number): void {
     const algorithm = algorithmOf(check.limit.kind);
     const bannedUntil = slot.stored?.bannedUntil ?? 0;
@@ -114,7 +117,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     }
     checks.forEach((check, index) => {
       const slot = slots[index];
-      if (slot !== undefined && slot.state !== slot.base) save(slot, check, now);
+      if (slot !== undefined && (slot.state !== slot.base || (!dry && overreaches(slot, check, now)))) save(slot, check, now);
     });
     const costs = costsTogether(group, idOf);
     const outcomes = checks.map((check, index) =>

@@ -41,6 +41,7 @@ local MOST = 100000000000000
 
 -- load(state): the parts of a stored state, nil if foreign; state is '' where there is none
 -- current(a, b, c, limit): brought to now
+-- overreaches(a, b, c, limit): further than this limit ever would (the clock went back, the window was shortened)
 -- take(a, b, c, limit, cost, least): allowed, taken, new parts
 -- view(o, sign, a, b, c, limit, cost): appended to the reply from o on
 -- print(a, b, c, limit): value, TTL in us
@@ -70,6 +71,7 @@ function bucket.current(used, at, _, limit)
   if elapsed <= 0 or used == 0 then return used, now end
   return used - credit(elapsed, used, limit[3], limit[4]), now
 end
+function bucket.overreaches(_, at) return at > now end
 function bucket.take(used, at, _, limit, cost, least)
   local need = cost * 1000000
   if least == cost then
@@ -106,6 +108,10 @@ function window.current(count, till, _, limit)
   if till <= now then return 0, current_end end
   return count, current_end
 end
+function window.overreaches(count, till, _, limit)
+  local _, current_end = window.current(0, 0, nil, limit)
+  return till > current_end
+end
 function window.take(count, till, _, limit, cost, least)
   local taken = cost
   if least ~= 0 then taken = fit(limit[3] - count, cost, least) end
@@ -119,12 +125,16 @@ function window.view(refused, count, till)
 end
 function window.print(count, till) return format('%d:%d', count, till), till - now end
 
-local quota = { load = window.load, take = window.take, view = window.view, print = window.print }
+local quota; quota = { load = window.load, take = window.take, view = window.view, print = window.print }
 function quota.current(count, till, _, limit)
   local current_end = limit[6]
   if now < limit[5] then current_end = limit[5] elseif now >= limit[6] then current_end = limit[7] end
   if till <= now then return 0, current_end end
   return count, current_end
+end
+function quota.overreaches(_, till, _, limit)
+  local _, current_end = quota.current(0, 0, nil, limit)
+  return till > current_end
 end
 
 local sliding = {}
@@ -140,6 +150,7 @@ function sliding.current(current, previous, till, limit)
   if till > now then return current, previous, current_end end
   return 0, current, current_end
 end
+function sliding.overreaches(_, _, till, limit) return till > (floor(now / limit[4]) + 1) * limit[4] end
 function sliding.take(current, previous, till, limit, cost, least)
   local taken = cost
   if least ~= 0 then
@@ -186,6 +197,10 @@ function log.current(total, records, _, limit)
   end
   if first == 1 then return total, records end
   return total, sub(records, (first - 1) * LOG_SIZE + 1)
+end
+function log.overreaches(_, records)
+  local n = #records / LOG_SIZE
+  return n > 0 and record(records, n) > now
 end
 local function add(total, records, units, limit)
   records = records .. pack(LOG_RECORD, now, units)
@@ -245,6 +260,12 @@ function concurrency.current(holders, _, _, limit)
   end
   return live
 end
+function concurrency.overreaches(holders, _, _, limit)
+  for _, h in ipairs(holders) do
+    if h[2] > now + limit[4] then return true end
+  end
+  return false
+end
 function concurrency.take(holders, _, _, limit, cost, id)
   if held(holders) + cost > limit[3] then return false, 0, holders end
   local more = {}
@@ -292,12 +313,24 @@ local function load(k, kind)
   return a
 end
 
--- One check: 'ok', 'no', or the string that answers it. Takes into A, B, C unless dry.
+-- A state that a refused check read: cut where it overreaches, else it would be cut anew each time and never end.
+local function look(k, kind, limit)
+  looked[k] = limit
+  if kind.overreaches(A[k], B[k], C[k], limit) then
+    A[k], B[k], C[k] = kind.current(A[k], B[k], C[k], limit)
+    written[k] = limit
+  end
+end
+
+-- One check: true, false, or the string that answers it. Takes into A, B, C unless dry.
 local function check(p, base, dry)
   local k, limit = plan[p] + base, limits[plan[p + 1]]
   local kind = KINDS[limit[1]]
   if A[k] == nil and load(k, kind) == nil then return 'E' end
-  if bans[k] > now then return 'B' end
+  if bans[k] > now then
+    looked[k] = limit
+    return 'B'
+  end
   if limit[1] == 5 and (now < limit[4] or now >= limit[7]) then return 'T' end
   local a, b, c = kind.current(A[k], B[k], C[k], limit)
   local allowed, taken
@@ -305,9 +338,7 @@ local function check(p, base, dry)
   if allowed or counting(limit) then
     A[k], B[k], C[k], written[k] = a, b, c, limit
   elseif not dry then
-    looked[k] = limit
-    -- An `at` in the future (the clock went back) would hold the client until then.
-    if limit[1] == 1 and B[k] > now then B[k], written[k] = now, limit end
+    look(k, kind, limit)
   end
   return allowed, taken
 end
@@ -355,8 +386,9 @@ local function several(p, base, size, dry)
     end
     if not dry then
       for q = p, last, 4 do
-        if counting(limits[plan[q + 1]]) then check(q, base, false) end
-        looked[plan[q] + base] = limits[plan[q + 1]]
+        local k, limit = plan[q] + base, limits[plan[q + 1]]
+        if counting(limit) then check(q, base, false) end
+        if A[k] ~= nil and verdicts[q] ~= 'T' then look(k, kinds[k], limit) end
       end
     end
   end
