@@ -62,7 +62,8 @@ const clusterOptions: Options = {
   maxRedirections: 5,
   clusterRetryStrategy: retryDelay,
   clusterNodeRetryStrategy: null,
-  // Refused here instead, by state(): ioredis would also refuse whatever comes while one new node is still connecting.
+  // Refused here instead, by state(): ioredis would also refuse what comes while a new node is still connecting (130 of the
+  // first 200 calls). What waits in this queue was never sent.
   enableOfflineQueue: true,
   enableAutoPipelining: false,
   scaleReads: 'master',
@@ -82,12 +83,13 @@ export function ioredisAdapter(users: IoredisSingle | IoredisCluster): RedisAdap
   let revival: NodeJS.Timeout | undefined;
 
   // A cluster connects to a node at that node's first command; done now, no decision waits for it.
-  const warm = (): Promise<unknown> =>
-    Promise.allSettled((client as IoredisCluster).nodes('master').map((node) => (node.status === 'wait' ? node.connect() : undefined)));
-  client.on('ready', () => {
-    if (cluster) void warm().then(settlement.settle);
-    else settlement.settle();
-  });
+  const warm = (): void => {
+    const masters = (client as IoredisCluster).nodes('master').map((node) => (node.status === 'wait' ? node.connect() : undefined));
+    void Promise.allSettled(masters).then(settlement.settle);
+    // One node that accepts and then says nothing must not hold up the others.
+    setTimeout(settlement.settle, 500).unref();
+  };
+  client.on('ready', cluster ? warm : settlement.settle);
   for (const failure of ['error', 'close', 'end']) client.on(failure, settlement.settle);
   // ioredis gives up for good in a few states (a connector that throws); Headgate does not.
   client.on('end', () => {

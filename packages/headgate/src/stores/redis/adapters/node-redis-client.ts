@@ -34,7 +34,7 @@ export interface NodeRedisSentinel extends Connectable {
   readonly isReady: boolean;
   /** Undefined while no connection to the master is ready. */
   getMasterNode(): unknown;
-  sendCommand(readOnly: boolean, args: readonly string[]): Promise<unknown>;
+  sendCommand(readOnly: boolean, args: readonly string[], options: Options): Promise<unknown>;
   /** From redis 6 on. */
   duplicate?(overrides: Options): NodeRedisSentinel;
   /** Internal: the only way of redis 5 to run something on the master's connection without a repetition. */
@@ -60,6 +60,16 @@ export const isNodeRedisClient = (client: object): client is NodeRedisClient =>
 /** No type mapping, and none of redis 6's timeouts: they only cover what was not sent, at the price of a timer for each call. */
 export const plainReplies: Options = { timeout: undefined, typeMapping: undefined, abortSignal: undefined, asap: undefined };
 
+const safeReplies: Options = {
+  RESP: 2,
+  commandOptions: plainReplies,
+  // These two need RESP 3, and neither serves a caller that only sends scripts.
+  clientSideCache: undefined,
+  maintNotifications: 'disabled',
+  // Applies to no raw command in redis 6.3; cleared in case it ever does.
+  keyPrefix: undefined,
+};
+
 function safeSocket(socket: unknown): Options {
   return {
     ...(typeof socket === 'object' ? socket : {}),
@@ -81,20 +91,12 @@ export function safeClientOptions(users: Options | undefined): Options {
   };
 }
 
-const safeReplies: Options = {
-  RESP: 2,
-  commandOptions: plainReplies,
-  // These two need RESP 3, and neither serves a caller that only sends scripts.
-  clientSideCache: undefined,
-  maintNotifications: 'disabled',
-  // Applies to no raw command in redis 6.3; cleared in case it ever does.
-  keyPrefix: undefined,
-};
-
 export function safeClusterOptions(users: Options | undefined): Options {
   const defaults = (users?.['defaults'] ?? {}) as Options;
   return {
     ...safeReplies,
+    // A root node's own settings win over the defaults, and redis 5 writes some into it.
+    rootNodes: ((users?.['rootNodes'] ?? []) as readonly Options[]).map((node) => ({ ...node, ...safeReplies })),
     // Every node is connected before the first decision needs it.
     minimizeConnections: false,
     useReplicas: false,
@@ -104,6 +106,7 @@ export function safeClusterOptions(users: Options | undefined): Options {
   };
 }
 
+/** The options for the nodes behind a sentinel are the user's own: they cannot be read, so they cannot be merged. */
 export function safeSentinelOptions(): Options {
   return {
     ...safeReplies,

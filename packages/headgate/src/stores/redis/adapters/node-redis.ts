@@ -166,7 +166,7 @@ export function nodeRedisSentinelAdapter(users: NodeRedisSentinel): RedisAdapter
     if ('error' in result) throw result.error;
     return result.reply;
   };
-  const send = own ? (args: readonly string[]): Promise<unknown> => client.sendCommand(false, args) : once;
+  const send = own ? (args: readonly string[]): Promise<unknown> => client.sendCommand(false, args, plainReplies) : once;
   return adapter(
     {
       topology: 'single',

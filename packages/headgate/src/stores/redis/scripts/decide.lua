@@ -343,8 +343,8 @@ local function check(p, base, dry)
   return allowed, taken
 end
 
--- A check's answer from the state as it stands now.
-local function answer(p, base, verdict, taken)
+-- A check's answer from the state as it stands now; `together`: the cost with that of earlier checks of its key in the group.
+local function answer(p, base, verdict, taken, together)
   local k, limit = plan[p] + base, limits[plan[p + 1]]
   if verdict == 'B' then
     o = o + 1
@@ -356,7 +356,7 @@ local function answer(p, base, verdict, taken)
     local kind = KINDS[limit[1]]
     local a, b, c = kind.current(A[k], B[k], C[k], limit)
     local cost, least = plan[p + 2], plan[p + 3]
-    kind.view(not verdict, a, b, c, limit, cost)
+    kind.view(not verdict, a, b, c, limit, together)
     if limit[1] ~= 6 and least > 0 and least < cost then put(taken) end
   end
 end
@@ -364,11 +364,11 @@ end
 -- The hot path: one check.
 local function single(p, base)
   local verdict, taken = check(p, base, false)
-  answer(p, base, verdict, taken)
+  answer(p, base, verdict, taken, plan[p + 2])
 end
 
 local function several(p, base, size, dry)
-  local verdicts, takens, undo, all = {}, {}, {}, true
+  local verdicts, takens, costs, togethers, undo, all, void = {}, {}, {}, {}, {}, true, false
   local last = p + (size - 1) * 4
   for q = p, last, 4 do
     local k, limit = plan[q] + base, limits[plan[q + 1]]
@@ -376,23 +376,27 @@ local function several(p, base, size, dry)
     undo[#undo + 1] = { k, A[k], B[k], C[k], written[k] }
     local verdict, taken = check(q, base, dry)
     verdicts[q], takens[q] = verdict, taken
+    costs[k] = (costs[k] or 0) + plan[q + 2]
+    togethers[q] = costs[k]
     local shadow = limit[2] >= 2
-    if verdict == 'E' or verdict == 'T' or (verdict ~= true and not shadow) then all = false end
+    -- Not decided at all: asked again, or an error.
+    if verdict == 'E' or verdict == 'T' then void = true end
+    if verdict ~= true and not shadow then all = false end
   end
-  if dry or not all then
+  if dry or void or not all then
     for i = size, 1, -1 do
       local u = undo[i]
       A[u[1]], B[u[1]], C[u[1]], written[u[1]] = u[2], u[3], u[4], u[5]
     end
-    if not dry then
+    if not dry and not void then
       for q = p, last, 4 do
         local k, limit = plan[q] + base, limits[plan[q + 1]]
         if counting(limit) then check(q, base, false) end
-        if A[k] ~= nil and verdicts[q] ~= 'T' then look(k, kinds[k], limit) end
+        if verdicts[q] ~= 'B' then look(k, kinds[k], limit) end
       end
     end
   end
-  for q = p, last, 4 do answer(q, base, verdicts[q], all and not dry and takens[q] or 0) end
+  for q = p, last, 4 do answer(q, base, verdicts[q], all and not dry and not void and takens[q] or 0, togethers[q]) end
 end
 
 local base, length = 0, #plan
