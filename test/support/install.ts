@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 const howTo =
-  'redis-server is not on PATH and cannot be installed from here: install Redis 6.2 or newer (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis), then run the tests again';
+  'redis-server is not on PATH and cannot be installed from here: ' +
+  'install Redis 6.2 or newer (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis), then run the tests again';
 
 function find(): string | undefined {
   for (const folder of [...(process.env['PATH'] ?? '').split(delimiter), '/usr/bin', '/usr/local/bin']) {

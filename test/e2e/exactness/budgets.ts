@@ -92,7 +92,11 @@ function bucket({ units, perUs }: CountedSpec & { kind: 'tokenBucket' }): Budget
       level.begin(amountOf(effect), effect.charge);
       return true;
     },
-    end: (effect) => level.end(amountOf(effect), effect.charge),
+    end(effect) {
+      level.end(amountOf(effect), effect.charge);
+      // A charge may round up, and may not: only `high` keeps the millionth.
+      if (effect.charge) level.low = max0(level.low - millionth);
+    },
   };
 }
 

@@ -129,17 +129,28 @@ export function nodeRedisPoolAdapter(users: NodeRedisPool): RedisAdapter {
  */
 export function nodeRedisClusterAdapter(users: NodeRedisCluster): RedisAdapter {
   const client = users.duplicate(safeClusterOptions(users._options));
+  // While it connects for the first time, ready means every master, unless one of them fails: its slots must not stop the rest.
+  let begun = false;
+  const isReady = (node: NodeRedisCluster['masters'][number]): boolean => node.client?.isReady === true;
   return adapter(
     {
       topology: 'cluster',
-      open: () => client.connect(),
-      ready: () => client.isOpen && client.masters.some((node) => node.client?.isReady === true),
+      open: async () => {
+        await client.connect();
+        begun = true;
+      },
+      ready: () => client.isOpen && client.masters.some(isReady) && (begun || client.masters.every(isReady)),
       send: (args, key) => client.sendCommand(key, false, args),
       close: () => client.destroy(),
     },
     (failure) => {
       client.on('error', failure);
-      for (const event of ['node-error', 'node-reconnecting', 'node-disconnect']) client.on(event, failure);
+      for (const event of ['node-error', 'node-reconnecting', 'node-disconnect']) {
+        client.on(event, () => {
+          begun = true;
+          failure();
+        });
+      }
     },
   );
 }

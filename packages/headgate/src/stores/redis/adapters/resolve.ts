@@ -34,7 +34,9 @@ export function resolveAdapter(client: unknown): RedisAdapter {
   }
   if (isNodeRedisCluster(client)) return nodeRedisClusterAdapter(client);
   if (isNodeRedisPool(client)) {
-    if (!client.isOpen) throw bad('a client pool cannot be duplicated before it is open', 'call its connect() first (no need to await it), or pass createClient(...)');
+    if (!client.isOpen) {
+      throw bad('a client pool cannot be duplicated before it is open', 'call its connect() first (no need to await it), or pass createClient(...)');
+    }
     return nodeRedisPoolAdapter(client);
   }
   if (isNodeRedisClient(client)) return nodeRedisClientAdapter(client);

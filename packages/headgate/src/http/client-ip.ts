@@ -1,0 +1,163 @@
+import { BlockList, isIP, isIPv4 } from 'node:net';
+import { ConfigError, show } from '../errors.js';
+
+/** Request headers as Node has them: lower-case names. */
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Whom to believe about a client's address: how many proxies stand before this server, or which addresses they have. */
+export type Trust = { readonly hops: number } | { readonly addresses: BlockList };
+
+/** The longest chain that is walked; longer ones are an attempt to make work. */
+const longestChain = 64;
+
+/**
+ * Compiles whom to trust: a number of proxies (0 to 32), or their addresses and CIDRs. An empty list trusts nobody.
+ *
+ * @throws ConfigError naming the value
+ * @example
+ * ```ts
+ * import { trustProxies } from 'headgate/http';
+ *
+ * const trust = trustProxies(['10.0.0.0/8', '::1']);
+ * ```
+ */
+export function trustProxies(config: number | readonly string[]): Trust {
+  if (typeof config === 'number') {
+    if (Number.isInteger(config) && config >= 0 && config <= 32) return { hops: config };
+    throw new ConfigError('HEADGATE_BAD_OPTION', `trustProxies: a number of proxies is whole, from 0 to 32; got ${show(config)}`);
+  }
+  if (!Array.isArray(config)) {
+    throw new ConfigError('HEADGATE_BAD_OPTION', `trustProxies: expected a number of proxies or a list of CIDRs; got ${show(config)}`);
+  }
+  const addresses = new BlockList();
+  for (const entry of config as readonly unknown[]) {
+    const [address = '', bits, ...rest] = typeof entry === 'string' ? entry.split('/') : [];
+    const family = isIP(address);
+    const most = family === 4 ? 32 : 128;
+    const prefix = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
+    if (family === 0 || rest.length > 0 || !(prefix >= 0 && prefix <= most)) {
+      throw new ConfigError('HEADGATE_BAD_OPTION', `trustProxies: expected an address or CIDR such as "10.0.0.0/8"; got ${show(entry)}`);
+    }
+    addresses.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6');
+  }
+  return { addresses };
+}
+
+/** The eight 16-bit groups of an IPv6 address that `isIP` accepted. */
+function groupsOf(address: string): number[] {
+  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
+  const plain = dotted
+    ? `${dotted[1]}${((Number(dotted[2]) << 8) | Number(dotted[3])).toString(16)}:${((Number(dotted[4]) << 8) | Number(dotted[5])).toString(16)}`
+    : address;
+  const [left = '', right] = plain.split('::');
+  const parse = (part: string): number[] => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
+  const [head, tail] = [parse(left), right === undefined ? [] : parse(right)];
+  return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
+}
+
+/** Canonical text of IPv6 groups (RFC 5952): the longest run of zeros is shortened. */
+function textOf(groups: readonly number[]): string {
+  const full = groups.map((group) => group.toString(16)).join(':');
+  const runs = [...full.matchAll(/(?:^|:)0(?::0)+(?=:|$)/g)].sort((a, b) => b[0].length - a[0].length);
+  const run = runs[0];
+  if (run === undefined) return full;
+  return `${full.slice(0, run.index)}::${full.slice(run.index + run[0].length).replace(/^:/, '')}`;
+}
+
+/** The address inside `1.2.3.4:80`, `[::1]:443`, `fe80::1%eth0`; undefined if there is none. */
+function bare(value: string): string | undefined {
+  const trimmed = value.trim();
+  const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(trimmed)?.[1];
+  const withPort = /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(trimmed)?.[1];
+  const address = (bracketed ?? withPort ?? trimmed).replace(/%.*$/, '');
+  return isIP(address) === 0 ? undefined : address;
+}
+
+/** An address with IPv4-mapped forms folded to IPv4; undefined if it is none. */
+function fold(value: string): string | undefined {
+  const address = bare(value);
+  if (address === undefined || isIPv4(address)) return address;
+  const groups = groupsOf(address);
+  const [high = 0, low = 0] = groups.slice(6);
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
+    return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+  }
+  return textOf(groups);
+}
+
+/**
+ * One client, one text: `::ffff:1.2.3.4`, `::ffff:102:304` and `1.2.3.4:80` are `1.2.3.4`; an IPv6 address is the prefix that one
+ * customer has. Undefined for what is not an address (`node:net` decides): that is no key.
+ *
+ * @param options.ipv6Prefix - bits that tell clients apart, 32 to 128; 64 by default
+ * @example
+ * ```ts
+ * import { normalizeAddress } from 'headgate/http';
+ *
+ * normalizeAddress('2001:db8:0:1:a:b:c:d'); // '2001:db8:0:1::/64'
+ * ```
+ */
+export function normalizeAddress(value: string, { ipv6Prefix = 64 }: { ipv6Prefix?: number } = {}): string | undefined {
+  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
+    throw new ConfigError('HEADGATE_BAD_OPTION', `ipv6Prefix: expected a whole number from 32 to 128; got ${show(ipv6Prefix)}`);
+  }
+  const address = fold(value);
+  if (address === undefined || isIPv4(address) || ipv6Prefix === 128) return address;
+  const masked = groupsOf(address).map((group, index) => {
+    const bits = Math.min(16, Math.max(0, ipv6Prefix - 16 * index));
+    return group & ((0xffff << (16 - bits)) & 0xffff);
+  });
+  return `${textOf(masked)}/${ipv6Prefix}`;
+}
+
+function isTrusted(trust: Trust, address: string, hop: number): boolean {
+  if ('hops' in trust) return hop < trust.hops;
+  return trust.addresses.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
+}
+
+const joined = (value: Headers[string]): string => (typeof value === 'string' ? value : (value ?? []).join(','));
+
+/** Whether the peer of a connection is a proxy whose word counts. */
+export function trustsPeer(trust: Trust, socketAddress: string | undefined): boolean {
+  const peer = fold(socketAddress ?? '');
+  return peer !== undefined && isTrusted(trust, peer, 0);
+}
+
+/**
+ * The client's own address: the socket's, unless that is a trusted proxy; then `X-Forwarded-For` is walked from the right to the
+ * first address that is not trusted. What lies further left anybody may have written, so it changes nothing. An entry that is no
+ * address ends the walk at the last one that is. Undefined if the socket has none (a Unix socket).
+ *
+ * @example
+ * ```ts
+ * import { clientAddress, trustProxies } from 'headgate/http';
+ *
+ * clientAddress({ socketAddress: '10.0.0.1', headers: { 'x-forwarded-for': '6.6.6.6, 9.9.9.9' }, trust: trustProxies(1) }); // '9.9.9.9'
+ * ```
+ */
+export function clientAddress(request: { socketAddress: string | undefined; headers: Headers; trust: Trust }): string | undefined {
+  const { headers, trust } = request;
+  let address = fold(request.socketAddress ?? '');
+  if (address === undefined) return undefined;
+  const chain = joined(headers['x-forwarded-for']).split(',').slice(-longestChain);
+  for (let hop = 0; isTrusted(trust, address, hop) && chain.length > 0; hop += 1) {
+    const next = fold(chain.pop() ?? '');
+    if (next === undefined) break;
+    address = next;
+  }
+  return address;
+}
+
+/**
+ * Warns once if requests carry forwarded addresses that nobody is trusted to write: then every client has the proxy's
+ * address, and all share one budget.
+ */
+export function forwardedWatch(trust: Trust, warn: (message: string) => void): (headers: Headers) => void {
+  const trustsNobody = 'hops' in trust ? trust.hops === 0 : trust.addresses.rules.length === 0;
+  let warned = !trustsNobody;
+  return (headers) => {
+    if (warned || (headers['x-forwarded-for'] === undefined && headers['forwarded'] === undefined && headers['x-real-ip'] === undefined)) return;
+    warned = true;
+    warn('requests carry forwarded addresses, but no proxy is trusted: clients behind one proxy share one budget; name the proxies in trustProxies');
+  };
+}

@@ -1,0 +1,75 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { CorrectionRecord, DecisionRecord, History } from './history.js';
+
+export interface RunOptions {
+  readonly url: string;
+  readonly seed: number;
+  readonly processes: number;
+  /** How long to ask, in milliseconds. */
+  readonly ms: number;
+  /** Loops in each process, each with one question on its way. */
+  readonly loops: number;
+  /** Decisions of one process at most. */
+  readonly most: number;
+  readonly store: 'redis' | 'racy';
+  /** After half of the questions a loop sleeps for up to so long: a machine with few cores is full otherwise, and its brackets grow wide. */
+  readonly pauseMs: number;
+  /** Whether a loop asks several questions at once now and then. */
+  readonly bursts?: boolean;
+}
+
+interface Answer {
+  readonly decisions: DecisionRecord[];
+  readonly corrections: CorrectionRecord[];
+  readonly degraded: number;
+  readonly unreturned: number;
+}
+
+export interface Recorded extends History {
+  /** By the limiters' own count. */
+  readonly degraded: number;
+  readonly unreturned: number;
+}
+
+const worker = fileURLToPath(new URL('worker.mjs', import.meta.url));
+
+/** The next message of a worker; rejects if it ends without one. */
+function message(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    child.once('message', resolve);
+    child.once('error', reject);
+    child.once('exit', (code, signal) => reject(new Error(`a worker ended with ${signal ?? code}`)));
+  });
+}
+
+/** Runs worker processes against one Redis, all at once, and merges what they recorded. */
+export async function record({ processes, ...options }: RunOptions): Promise<Recorded> {
+  const children = Array.from({ length: processes }, () => fork(worker, { serialization: 'advanced', execArgv: [] }));
+  const tooLate = setTimeout(() => children.forEach((child) => child.kill('SIGKILL')), options.ms + 40_000);
+  try {
+    await Promise.all(
+      children.map(async (child, number) => {
+        const ready = message(child);
+        child.send({ ...options, number });
+        await ready;
+      }),
+    );
+    const answers = (await Promise.all(
+      children.map((child) => {
+        const answer = message(child);
+        child.send('go');
+        return answer;
+      }),
+    )) as Answer[];
+    return {
+      decisions: answers.flatMap(({ decisions }) => decisions),
+      corrections: answers.flatMap(({ corrections }) => corrections),
+      degraded: answers.reduce((sum, { degraded }) => sum + degraded, 0),
+      unreturned: answers.reduce((sum, { unreturned }) => sum + unreturned, 0),
+    };
+  } finally {
+    clearTimeout(tooLate);
+    for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+  }
+}
