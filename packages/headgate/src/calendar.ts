@@ -99,8 +99,22 @@ function compute(limit: QuotaLimit, nowMs: number): Borders {
   const wall = wallMs(timeZone, nowMs);
   const at = (step: number): number => instantOf(timeZone, startOnWall(limit, wall, step)) * 1000;
   // A clock put back over midnight shows yesterday's date again: that instant is still of the day that has begun.
-  const shift = at(1) <= nowMs * 1000 ? 1 : 0;
-  return [at(shift - 1), at(shift), at(shift + 1), at(shift + 2)];
+  const current = at(1) <= nowMs * 1000 ? 1 : 0;
+  const [start, nextStart] = [at(current), at(current + 1)];
+  return [otherThan(start, at, current, -1), start, nextStart, otherThan(nextStart, at, current + 1, 1)];
+}
+
+/** The nearest border before or after `border`: a day that a zone skipped as a whole (Apia, 2011-12-30) is no period. */
+function otherThan(border: number, at: (step: number) => number, step: number, by: 1 | -1): number {
+  let other = step + by;
+  while (at(other) === border) other += by;
+  return at(other);
+}
+
+/** A zone that shifts by half an hour moves the hours' borders too, so what was computed before may not hold after. */
+function holdsThroughout({ period, timeZone }: QuotaLimit, [, start, nextStart]: Borders): boolean {
+  if (period !== 'hour' || timeZone === 'UTC') return true;
+  return (offsetMs(timeZone, nextStart / 1000 - 1) - offsetMs(timeZone, start / 1000)) % hourMs === 0;
 }
 
 const latest = new WeakMap<QuotaLimit, Borders>();
@@ -108,13 +122,15 @@ const latest = new WeakMap<QuotaLimit, Borders>();
 /**
  * The borders of the previous, current and next calendar period at an instant (microseconds since 1970), for a store whose clock
  * may differ a little. A local midnight that a clock change skips is the first instant that exists; a repeated one, its first.
- * Hours are 60 minutes long and begin where the zone's clock shows minute 0.
+ * Hours are 60 minutes long and begin where the zone's clock shows minute 0; across a shift of half an hour (Lord Howe) two of
+ * them overlap or leave a gap. Borders are whole milliseconds. The last answer is kept per limit: asked again within the same
+ * period, nothing is computed.
  */
 export function bordersAt(limit: QuotaLimit, nowUs: number): Borders {
   const known = latest.get(limit);
   if (known !== undefined && nowUs >= known[1] && nowUs < known[2]) return known;
   const borders = compute(limit, Math.floor(nowUs / 1000));
-  latest.set(limit, borders);
+  if (holdsThroughout(limit, borders)) latest.set(limit, borders);
   return borders;
 }
 

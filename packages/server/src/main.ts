@@ -1,2 +1,6 @@
-/** Entry point of the `headgate` command. */
-export async function main(_args: readonly string[]): Promise<void> {}
+import { run } from './cli/run.js';
+
+/** The `headgate` command. */
+export async function main(args: readonly string[]): Promise<void> {
+  process.exitCode = await run(args);
+}

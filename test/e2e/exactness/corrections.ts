@@ -1,6 +1,6 @@
-import type { Effect, Take } from './budgets.js';
-import type { Violation } from './checker.js';
+import type { Effect, Take } from './level.js';
 import type { CheckRecord, CorrectionRecord } from './history.js';
+import type { Violation } from './judge.js';
 
 /** All corrections of one take, brought into what a timeline needs. */
 export interface Correction {
@@ -19,7 +19,11 @@ const million = 1_000_000n;
 const millionths = (units: number): bigint => BigInt(Math.round(units * 1e6));
 
 /** Sets until when a holder surely and perhaps held; its corrections come from one process, one after the other. */
-function holderEnds({ take, record }: Correction['of'], records: readonly CorrectionRecord[], fail: (record: CorrectionRecord, detail: string) => void): void {
+function holderEnds(
+  { take, record }: Correction['of'],
+  records: readonly CorrectionRecord[],
+  fail: (record: CorrectionRecord, detail: string) => void,
+): void {
   if (record.limit.kind !== 'concurrency') return;
   const lasts = BigInt(record.limit.expiresUs);
   let [sure, possible] = [take.at + lasts, take.at + lasts];
@@ -54,10 +58,17 @@ export function bracket({ takes, corrections, violations }: BracketOptions): Cor
     const of = takes.get(id);
     if (of === undefined) {
       const some = records.find(({ done }) => done > 0);
-      if (some) violations.push({ fault: 'gave-back-too-much', budget: id, at: some.after, detail: `${some.done} units came back of a decision that took nothing` });
+      if (some)
+        violations.push({
+          fault: 'gave-back-too-much',
+          budget: id,
+          at: some.after,
+          detail: `${some.done} units came back of a decision that took nothing`,
+        });
       continue;
     }
-    const fail = (fault: Violation['fault'], at: number, detail: string): void => void violations.push({ fault, budget: of.budget, at, detail });
+    const fail = (fault: Violation['fault'], at: number, detail: string): void =>
+      void violations.push({ fault, budget: of.budget, at, detail });
     if (of.record.limit.kind === 'concurrency') {
       holderEnds(of, records, (record, detail) => fail('holder-lost', record.after, detail));
       continue;
@@ -71,7 +82,8 @@ export function bracket({ takes, corrections, violations }: BracketOptions): Cor
         returned += amount;
         const most = mostReturned(of, record);
         if (amount > most) fail('gave-back-too-much', record.after, `${record.done} units came back, at most ${Number(most) / 1e6} could`);
-        if (returned > of.take.cost * million) fail('gave-back-too-much', record.after, `${Number(returned) / 1e6} units came back of ${of.take.cost} taken`);
+        if (returned > of.take.cost * million)
+          fail('gave-back-too-much', record.after, `${Number(returned) / 1e6} units came back of ${of.take.cost} taken`);
       }
       const end = Math.max(record.before, record.after + 1);
       if (amount > 0n) effects.push({ effect: { take: of.take, amount, charge }, begin: record.after, end, done: record.done });

@@ -11,9 +11,14 @@ export function racyStore(redis) {
       const names = checks.map(({ rule, key, limit }) => `racy:${rule}:${key}:${limit.kind}`);
       const [[, [seconds, us]], [, values]] = await redis.pipeline().time().mget(names).exec();
       const now = Number(seconds) * 1e6 + Number(us);
-      const before = checks.map(({ limit }, i) => algorithmOf(limit.kind).current(values[i] ? JSON.parse(values[i]) : undefined, limit, now));
+      const before = checks.map(({ limit }, i) =>
+        algorithmOf(limit.kind).current(values[i] ? JSON.parse(values[i]) : undefined, limit, now),
+      );
       const steps = checks.map((check, i) => algorithmOf(check.limit.kind).take({ ...check, state: before[i], now }));
-      const allowed = passes({ checks }, steps.map((step) => step.allowed));
+      const allowed = passes(
+        { checks },
+        steps.map((step) => step.allowed),
+      );
       const takes = allowed && !dry;
       if (takes) {
         const writes = redis.pipeline();

@@ -39,23 +39,30 @@ async function run({ number, url, seed, ms, loops, most, store, pauseMs, bursts 
     return { rule, key, cost, ...(plan === undefined ? undefined : { plan }) };
   }
   const decide = (kind, asked, call) => recorder.decide(kind, asked, call);
+  const peek = ({ rule, key, ...options }) => limiter.peek(rule, key, options);
   const single = ({ rule, key, ...options }) => limiter.check(rule, key, options);
 
   /** Gives back, settles or releases, some time later; now and then twice, which must count once. */
   async function correct(taken, index, reservation) {
     const decision = taken.decisions[index];
-    const note = (verb, asked, call) => recorder.correct({ verb, decision: taken.id, check: index, asked }, call);
+    const { rule, key, cost } = decision;
+    const look = () => decide('peek', [ask(rule, key)], ([a]) => peek(a));
+    /** Looked at before and after, so that its bracket is as narrow as two round trips. */
+    const note = async (verb, asked, call) => {
+      await look();
+      await recorder.correct({ verb, decision: taken.id, check: index, asked }, call);
+      await look();
+    };
     await sleep(below(25));
-    if (decision.rule === 'jobs') {
+    if (rule === 'jobs') {
       for (let extensions = below(3); extensions > 0; extensions -= 1) {
         await note('extend', 0, async () => Number(await limiter.extend(decision)));
         await sleep(below(50));
       }
       return note('release', 0, async () => Number(await limiter.release(decision)));
     }
-    const { cost } = decision;
     if (reservation) {
-      const actual = below(cost + (decision.rule.startsWith('spend') ? 4 : 1));
+      const actual = below(cost + (rule.startsWith('spend') ? 4 : 1));
       if (actual === cost) return undefined;
       const settle = () => (actual === 0 ? reservation.cancel() : reservation.settle(actual));
       const [verb, units, field] = actual < cost ? ['return', cost - actual, 'returned'] : ['charge', actual - cost, 'charged'];
@@ -82,14 +89,21 @@ async function run({ number, url, seed, ms, loops, most, store, pauseMs, bursts 
     if (dice < 0.55) perhapsCorrect(await decide('check', [ask(rule, key)], (a) => single(a[0])));
     else if (dice < 0.75) {
       const rules = new Set([rule, pick(names), pick(names)]);
-      if (rules.size > 1) perhapsCorrect(await decide('group', [...rules].map((name) => ask(name, key)), (a) => limiter.checkAll(a)));
+      if (rules.size > 1)
+        perhapsCorrect(
+          await decide(
+            'group',
+            [...rules].map((name) => ask(name, key)),
+            (a) => limiter.checkAll(a),
+          ),
+        );
     } else if (dice < 0.85 && bursts) {
       // A burst of one turn of the loop: one script call.
       const name = next() < 0.3 ? 'fast' : rule;
       const burst = Array.from({ length: 2 + below(5) }, () => decide('check', [ask(name, key)], (a) => single(a[0])));
       for (const taken of await Promise.all(burst)) perhapsCorrect(taken);
     } else if (dice < 0.93 || !table[rule].back || rule === 'jobs') {
-      await decide('peek', [ask(rule, key)], ([{ rule: name, key: of, ...options }]) => limiter.peek(name, of, options));
+      await decide('peek', [ask(rule, key)], ([a]) => peek(a));
     } else {
       let reservation;
       const reserve = async ([{ rule: name, key: of, ...options }]) => (reservation = await limiter.reserve(name, of, options)).decision;
@@ -107,7 +121,7 @@ async function run({ number, url, seed, ms, loops, most, store, pauseMs, bursts 
   await Promise.all(Array.from({ length: loops }, loop));
   await Promise.all(underWay);
   // The last corrections are bracketed by one more decision.
-  await decide('peek', [ask('slow', 'a')], ([{ rule, key, ...options }]) => limiter.peek(rule, key, options));
+  await decide('peek', [ask('slow', 'a')], ([a]) => peek(a));
   const { degraded, unreturned } = limiter.stats();
   await limiter.close();
   client.disconnect();

@@ -7,6 +7,9 @@ export type Headers = Readonly<Record<string, string | readonly string[] | undef
 /** Whom to believe about a client's address: how many proxies stand before this server, or which addresses they have. */
 export type Trust = { readonly hops: number } | { readonly addresses: BlockList };
 
+/** The field that a request's proxies write, in lower case. Only this one is read: another may have come from anybody. */
+export type AddressSource = 'x-forwarded-for' | 'forwarded' | 'x-real-ip';
+
 /** The longest chain that is walked; longer ones are an attempt to make work. */
 const longestChain = 64;
 
@@ -35,10 +38,13 @@ export function trustProxies(config: number | readonly string[]): Trust {
     const family = isIP(address);
     const most = family === 4 ? 32 : 128;
     const prefix = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
-    if (family === 0 || rest.length > 0 || !(prefix >= 0 && prefix <= most)) {
+    if (family === 0 || address.includes('%') || rest.length > 0 || !(prefix >= 0 && prefix <= most)) {
       throw new ConfigError('HEADGATE_BAD_OPTION', `trustProxies: expected an address or CIDR such as "10.0.0.0/8"; got ${show(entry)}`);
     }
-    addresses.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6');
+    // Addresses are compared after folding, so `::ffff:10.0.0.0/104` has to mean 10.0.0.0/8.
+    const folded = fold(address) ?? address;
+    if (family === 6 && isIPv4(folded) && prefix >= 96) addresses.addSubnet(folded, prefix - 96, 'ipv4');
+    else addresses.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6');
   }
   return { addresses };
 }
@@ -69,7 +75,8 @@ function bare(value: string): string | undefined {
   const trimmed = value.trim();
   const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(trimmed)?.[1];
   const withPort = /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(trimmed)?.[1];
-  const address = (bracketed ?? withPort ?? trimmed).replace(/%.*$/, '');
+  const found = bracketed ?? withPort ?? trimmed;
+  const address = found.includes(':') ? found.replace(/%.*$/, '') : found;
   return isIP(address) === 0 ? undefined : address;
 }
 
@@ -90,6 +97,7 @@ function fold(value: string): string | undefined {
  * customer has. Undefined for what is not an address (`node:net` decides): that is no key.
  *
  * @param options.ipv6Prefix - bits that tell clients apart, 32 to 128; 64 by default
+ * @throws ConfigError naming the prefix
  * @example
  * ```ts
  * import { normalizeAddress } from 'headgate/http';
@@ -115,19 +123,79 @@ function isTrusted(trust: Trust, address: string, hop: number): boolean {
   return trust.addresses.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
 }
 
+/** Lines of one field make one list (RFC 9110, section 5.3). */
 const joined = (value: Headers[string]): string => (typeof value === 'string' ? value : (value ?? []).join(','));
 
-/** Whether the peer of a connection is a proxy whose word counts. */
+/** One parameter of a `Forwarded` element. Unquoted addresses with ports are against the grammar, and common. */
+const parameter = /[ \t]*([!#$%&'*+.^_`|~\w-]+)=(?:([^\s;,"\\]+)|"((?:[^"\\]|\\.)*)")[ \t]*(?:;|$)/y;
+
+/** The `for` of a `Forwarded` element; undefined if it has none, has two, or cannot be read. */
+function forOf(element: string): string | undefined {
+  let found: string | undefined;
+  for (parameter.lastIndex = 0; parameter.lastIndex < element.length; ) {
+    const [whole, name = '', plain, quoted = ''] = parameter.exec(element) ?? [];
+    if (whole === undefined) return undefined;
+    if (name.toLowerCase() !== 'for') continue;
+    if (found !== undefined) return undefined;
+    found = plain ?? quoted.replace(/\\(.)/g, '$1');
+  }
+  return found;
+}
+
+/** Where the last element of a list begins, read from the right: a quote left open further left cannot swallow it. */
+function lastElement(value: string): number {
+  let quoted = false;
+  for (let index = value.length - 1; index >= 0; index -= 1) {
+    if (value[index] === ',' && !quoted) return index + 1;
+    if (value[index] !== '"') continue;
+    let escapes = 0;
+    while (value[index - 1 - escapes] === '\\') escapes += 1;
+    if (escapes % 2 === 0) quoted = !quoted;
+    index -= escapes;
+  }
+  return 0;
+}
+
+/** What the proxies wrote, nearest first; undefined stands for an element that names nobody. */
+function* chainOf(headers: Headers, source: AddressSource): Generator<string | undefined, void> {
+  let left = joined(headers[source]);
+  if (left === '') return;
+  // X-Real-IP is one address, whatever the number of proxies: a second one is somebody else's.
+  if (source === 'x-real-ip') return yield left;
+  for (let length = 0; length < longestChain; length += 1) {
+    const start = source === 'forwarded' ? lastElement(left) : left.lastIndexOf(',') + 1;
+    const element = left.slice(start);
+    yield source === 'forwarded' ? forOf(element) : element;
+    if (start === 0) return;
+    left = left.slice(0, start - 1);
+  }
+}
+
+/**
+ * Whether the peer of a connection is a proxy whose word counts, also about other things, such as `X-Forwarded-Proto`.
+ *
+ * @example
+ * ```ts
+ * import { trustProxies, trustsPeer } from 'headgate/http';
+ *
+ * trustsPeer(trustProxies(['10.0.0.0/8']), '::ffff:10.0.0.1'); // true
+ * ```
+ */
 export function trustsPeer(trust: Trust, socketAddress: string | undefined): boolean {
   const peer = fold(socketAddress ?? '');
   return peer !== undefined && isTrusted(trust, peer, 0);
 }
 
+const sources: readonly string[] = ['x-forwarded-for', 'forwarded', 'x-real-ip'] satisfies AddressSource[];
+
 /**
- * The client's own address: the socket's, unless that is a trusted proxy; then `X-Forwarded-For` is walked from the right to the
- * first address that is not trusted. What lies further left anybody may have written, so it changes nothing. An entry that is no
- * address ends the walk at the last one that is. Undefined if the socket has none (a Unix socket).
+ * The client's own address: the socket's, unless that is a trusted proxy; then `X-Forwarded-For` (or `Forwarded`, RFC 7239) is
+ * walked from the right to the first address that is not trusted. What lies further left anybody may have written, so it changes
+ * nothing. An element that is no address (`unknown`, an obfuscated name) ends the walk at the last one that is. Undefined if the
+ * socket has none (a Unix socket). Whole addresses: a key is made of one by {@link normalizeAddress}.
  *
+ * @param request.source - the one field to read, `'x-forwarded-for'` by default
+ * @throws ConfigError naming the source
  * @example
  * ```ts
  * import { clientAddress, trustProxies } from 'headgate/http';
@@ -135,28 +203,48 @@ export function trustsPeer(trust: Trust, socketAddress: string | undefined): boo
  * clientAddress({ socketAddress: '10.0.0.1', headers: { 'x-forwarded-for': '6.6.6.6, 9.9.9.9' }, trust: trustProxies(1) }); // '9.9.9.9'
  * ```
  */
-export function clientAddress(request: { socketAddress: string | undefined; headers: Headers; trust: Trust }): string | undefined {
-  const { headers, trust } = request;
+export function clientAddress(request: {
+  socketAddress: string | undefined;
+  headers: Headers;
+  trust: Trust;
+  source?: AddressSource;
+}): string | undefined {
+  const { headers, trust, source = 'x-forwarded-for' } = request;
+  if (!sources.includes(source)) {
+    throw new ConfigError('HEADGATE_BAD_OPTION', `clientAddress.source: expected one of ${sources.join(', ')}; got ${show(source)}`);
+  }
   let address = fold(request.socketAddress ?? '');
-  if (address === undefined) return undefined;
-  const chain = joined(headers['x-forwarded-for']).split(',').slice(-longestChain);
-  for (let hop = 0; isTrusted(trust, address, hop) && chain.length > 0; hop += 1) {
-    const next = fold(chain.pop() ?? '');
+  if (address === undefined || !isTrusted(trust, address, 0)) return address;
+  let hop = 0;
+  for (const element of chainOf(headers, source)) {
+    const next = fold(element ?? '');
     if (next === undefined) break;
     address = next;
+    hop += 1;
+    if (!isTrusted(trust, address, hop)) break;
   }
   return address;
 }
 
 /**
  * Warns once if requests carry forwarded addresses that nobody is trusted to write: then every client has the proxy's
- * address, and all share one budget.
+ * address, and all share one budget. Call what it returns with each request's headers.
+ *
+ * @param warn - called once at most, with a sentence that names no address
+ * @example
+ * ```ts
+ * import { forwardedWatch, trustProxies } from 'headgate/http';
+ *
+ * const watch = forwardedWatch(trustProxies(0), (message) => console.warn(message));
+ * watch({ 'x-forwarded-for': '9.9.9.9' }); // warns
+ * watch({ 'x-forwarded-for': '9.9.9.9' }); // is silent
+ * ```
  */
 export function forwardedWatch(trust: Trust, warn: (message: string) => void): (headers: Headers) => void {
   const trustsNobody = 'hops' in trust ? trust.hops === 0 : trust.addresses.rules.length === 0;
   let warned = !trustsNobody;
   return (headers) => {
-    if (warned || (headers['x-forwarded-for'] === undefined && headers['forwarded'] === undefined && headers['x-real-ip'] === undefined)) return;
+    if (warned || sources.every((source) => headers[source] === undefined)) return;
     warned = true;
     warn('requests carry forwarded addresses, but no proxy is trusted: clients behind one proxy share one budget; name the proxies in trustProxies');
   };

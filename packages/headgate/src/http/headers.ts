@@ -1,40 +1,57 @@
-import type { Decision } from '../decision.js';
-import type { Limit } from '../limit.js';
+import type { Decision, GroupDecision } from '../decision.js';
+import { ConfigError, show } from '../errors.js';
+import type { Limit, TokenBucketLimit } from '../limit.js';
+
+/** A limit and the name that clients know it by. Made by {@link policyOf}, or by hand from a rule's name. */
+export interface Policy {
+  readonly name: string;
+  readonly limit: Limit;
+  /** Whose budget it is, for the client to tell budgets apart (`pk`). It goes out as it is: nothing secret or personal. */
+  readonly partitionKey?: Uint8Array;
+}
 
 /** A decision and the limit it was made under: a plan may have chosen another than the rule's own. */
 export interface Answered {
   readonly decision: Decision;
   readonly limit: Limit;
+  /** As in {@link Policy}. */
+  readonly partitionKey?: Uint8Array;
 }
 
-/** The largest integer of a structured field (RFC 9651). */
+/** The largest integer of a structured field (RFC 9651, section 3.3.1). */
 const largest = 999_999_999_999_999;
 
 const integer = (value: number): number => Math.min(largest, Math.max(0, Math.ceil(value)));
 
-const seconds = (us: number): number => Math.max(1, Math.ceil(us / 1_000_000));
+/** Whole units: rounded down, since one too many would be an invitation. */
+const units = (value: number): number => Math.min(largest, Math.max(0, Math.floor(value)));
 
-/** A structured field's string: rule names are printable ASCII, so only quotes and backslashes are escaped. */
+const seconds = (us: number): number => Math.max(1, integer(us / 1_000_000));
+
+/** A structured field's string: names are printable ASCII, so only quotes and backslashes are escaped. */
 const text = (value: string): string => `"${value.replace(/[\\"]/g, '\\$&')}"`;
 
+const partition = (key: Uint8Array | undefined): string =>
+  key === undefined ? '' : `;pk=:${Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('base64')}:`;
+
+const emissionUs = ({ creditUnits, creditUs }: TokenBucketLimit): number => (1_000_000 * creditUs) / creditUnits;
+
 /** The parameters of a policy: quota, window in whole seconds (rounded up, so never laxer), and unit. */
-function policyParameters(limit: Limit): string | undefined {
+function parametersOf(limit: Limit): string | undefined {
   switch (limit.kind) {
-    case 'tokenBucket': {
-      const toFullUs = (limit.capacity * 1_000_000 * limit.creditUs) / limit.creditUnits;
-      return `;q=${integer(limit.capacity)};w=${integer(seconds(toFullUs))}`;
-    }
+    case 'tokenBucket':
+      return `;q=${units(limit.capacity)};w=${seconds(limit.capacity * emissionUs(limit))}`;
     case 'fixedWindow':
     case 'slidingWindow':
     case 'slidingLog':
-      return `;q=${integer(limit.limit)};w=${integer(seconds(limit.windowUs))}`;
+      return `;q=${units(limit.limit)};w=${seconds(limit.windowUs)}`;
     case 'quota': {
-      // Months and years have no fixed length, and w is one number.
-      const length = { hour: 3600, day: 86_400, week: 604_800, month: undefined, year: undefined }[limit.period];
-      return `;q=${integer(limit.limit)}${length === undefined ? '' : `;w=${length}`}`;
+      // w is one number: months and years have no fixed length, and neither have days where clocks are put forward and back.
+      const length = limit.period === 'hour' ? 3600 : limit.timeZone === 'UTC' ? { day: 86_400, week: 604_800, month: undefined, year: undefined }[limit.period] : undefined;
+      return `;q=${units(limit.limit)}${length === undefined ? '' : `;w=${length}`}`;
     }
     case 'concurrency':
-      return `;q=${integer(limit.limit)};qu="concurrent-requests"`;
+      return `;q=${units(limit.limit)};qu="concurrent-requests"`;
     case 'unlimited':
       return undefined;
   }
@@ -42,44 +59,141 @@ function policyParameters(limit: Limit): string | undefined {
 
 const rendered = new WeakMap<Limit, string>();
 
-function policyMember({ decision, limit }: Answered): string | undefined {
-  const parameters = rendered.get(limit) ?? policyParameters(limit);
+function policyMember({ name, limit, partitionKey }: Policy): string | undefined {
+  const parameters = rendered.get(limit) ?? parametersOf(limit);
   if (parameters === undefined) return undefined;
   rendered.set(limit, parameters);
-  return text(decision.rule) + parameters;
+  return text(name) + parameters + partition(partitionKey);
 }
 
-/** Seconds within which the client can use no more than what remains; undefined where time says nothing. */
+/**
+ * Names a limit for {@link policyHeader}.
+ *
+ * @param name - 1 to 128 printable ASCII characters: one bad name would make clients ignore the whole field (RFC 9651)
+ * @throws ConfigError naming the name
+ * @example
+ * ```ts
+ * import { slidingLog } from 'headgate';
+ * import { policyHeader, policyOf } from 'headgate/http';
+ *
+ * policyHeader([policyOf('perIp', slidingLog({ limit: 100, window: '1m' }))]); // '"perIp";q=100;w=60'
+ * ```
+ */
+export function policyOf(name: string, limit: Limit, options: { partitionKey?: Uint8Array } = {}): Policy {
+  if (typeof name !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(name)) {
+    throw new ConfigError('HEADGATE_BAD_OPTION', `policyOf: a policy's name is 1 to 128 printable ASCII characters; got ${show(name)}; rename it`);
+  }
+  return Object.freeze({ name, limit, ...options });
+}
+
+const list = (members: readonly (string | undefined)[]): string | undefined => {
+  const distinct = [...new Set(members)].filter((member) => member !== undefined);
+  return distinct.length === 0 ? undefined : distinct.join(', ');
+};
+
+/**
+ * The value of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11, section 3): for each limit its quota `q` in units and
+ * its window `w` in seconds, rounded up. A token bucket's `w` is the time from empty to full; a concurrency limit has none, and
+ * says `qu="concurrent-requests"`; a quota has one only where the period's length never changes: hours, and days and weeks in
+ * UTC. Undefined if there is nothing but unlimited rules: then send no field.
+ *
+ * @example
+ * ```ts
+ * import { concurrency } from 'headgate';
+ * import { policyHeader } from 'headgate/http';
+ *
+ * policyHeader([{ name: 'exports', limit: concurrency({ limit: 3, expires: '5m' }) }]); // '"exports";q=3;qu="concurrent-requests"'
+ * ```
+ */
+export function policyHeader(policies: readonly Policy[]): string | undefined {
+  return list(policies.map(policyMember));
+}
+
+/**
+ * Seconds within which the client can use no more than what remains; undefined where time says nothing. For a refusal, when to
+ * come again. Else until all is there again: a bucket gives some earlier, but a client told "19 left, t=1" by a bucket of 2/s
+ * would send 19 a second.
+ */
 function effectiveWindow({ decision, limit }: Answered): number | undefined {
-  if (!decision.allowed) return Number.isFinite(decision.retryAfterMs) ? Math.max(1, Math.ceil(decision.retryAfterMs / 1000)) : undefined;
-  if (limit.kind === 'concurrency') return undefined;
-  // A drained bucket has its next unit after one emission interval, long before it is full.
-  if (limit.kind === 'tokenBucket' && decision.remaining === 0) return seconds((1_000_000 * limit.creditUs) / limit.creditUnits);
-  return Math.max(1, Math.ceil(decision.resetAfterMs / 1000));
+  const { allowed, reason, remaining, retryAfterMs, resetAfterMs } = decision;
+  if (!allowed && Number.isFinite(retryAfterMs)) return seconds(retryAfterMs * 1000);
+  if (limit.kind === 'concurrency' || !Number.isFinite(resetAfterMs)) return undefined;
+  // An empty bucket (or one in debt) has its next unit when all the others are still missing, long before it is full.
+  if (limit.kind === 'tokenBucket' && remaining === 0 && reason === 'ok') return seconds(resetAfterMs * 1000 - (limit.capacity - 1) * emissionUs(limit));
+  return seconds(resetAfterMs * 1000);
 }
 
 function stateMember(answered: Answered): string | undefined {
-  const { decision, limit } = answered;
-  if (limit.kind === 'unlimited' || decision.degraded) return undefined;
+  const { decision, limit, partitionKey } = answered;
+  if (limit.kind === 'unlimited' || decision.degraded || decision.reason === 'store-unavailable') return undefined;
   const t = effectiveWindow(answered);
-  return `${text(decision.rule)};r=${integer(decision.remaining)}${t === undefined ? '' : `;t=${integer(t)}`}`;
+  return `${text(decision.rule)};r=${units(decision.remaining)}${t === undefined ? '' : `;t=${t}`}${partition(partitionKey)}`;
+}
+
+const isStricter = (a: Decision, b: Decision): boolean =>
+  a.allowed !== b.allowed ? !a.allowed : a.retryAfterMs !== b.retryAfterMs ? a.retryAfterMs > b.retryAfterMs : a.remaining < b.remaining;
+
+/** What clients are told of: shadow rules bind nobody, and of several keys of one rule the tightest counts. */
+function told(answers: readonly Answered[]): readonly Answered[] {
+  const byName = new Map<string, Answered>();
+  for (const answered of answers) {
+    if (answered.decision.shadow) continue;
+    const name = text(answered.decision.rule) + partition(answered.partitionKey);
+    const other = byName.get(name);
+    if (other === undefined || isStricter(answered.decision, other.decision)) byName.set(name, answered);
+  }
+  return [...byName.values()];
+}
+
+/**
+ * The value of `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11, section 4): for each rule the units left, `r`, and the
+ * seconds `t`, rounded up, within which the client can use no more than those. Of a rule that refused, `t` is the wait. Left out
+ * are unlimited and shadow rules, and what was decided without the shared store: that is no number to plan with. Of several keys
+ * of one rule, without `partitionKey` only the tightest is told. Undefined if nothing is left: then send no field.
+ *
+ * @example
+ * ```ts
+ * import { createLimiter, fixedWindow } from 'headgate';
+ * import { rateLimitHeader } from 'headgate/http';
+ *
+ * const limit = fixedWindow({ limit: 5, window: '1m', from: 'first-request' });
+ * const limiter = createLimiter({ rules: { login: { limit } } });
+ * rateLimitHeader([{ decision: await limiter.check('login', 'ada'), limit }]); // '"login";r=4;t=60'
+ * ```
+ */
+export function rateLimitHeader(answers: readonly Answered[]): string | undefined {
+  return list(told(answers).map(stateMember));
+}
+
+/** One decision, a group's, or several: as a list. */
+export function listOf(decisions: Decision | GroupDecision | readonly Decision[]): readonly Decision[] {
+  if ('decisions' in decisions) return decisions.decisions;
+  return 'rule' in decisions ? [decisions] : decisions;
 }
 
 /**
  * The value of `Retry-After` (RFC 9110, section 10.2.3): whole seconds of 1 or more, rounded up, the longest wait of those that
  * refuse; undefined if nothing refuses, or if the request can never pass as it is.
+ *
+ * @example
+ * ```ts
+ * import { createLimiter, fixedWindow } from 'headgate';
+ * import { retryAfter } from 'headgate/http';
+ *
+ * const limiter = createLimiter({ rules: { login: { limit: fixedWindow({ limit: 5, window: '1m' }) } } });
+ * const wait = retryAfter(await limiter.check('login', 'ada')); // undefined: allowed
+ * ```
  */
-export function retryAfter(decisions: readonly Decision[]): string | undefined {
-  const waits = decisions.filter(({ allowed }) => !allowed).map(({ retryAfterMs }) => retryAfterMs);
+export function retryAfter(decisions: Decision | GroupDecision | readonly Decision[]): string | undefined {
+  const waits = listOf(decisions).filter(({ allowed }) => !allowed).map(({ retryAfterMs }) => retryAfterMs);
   if (waits.length === 0 || waits.includes(Number.POSITIVE_INFINITY)) return undefined;
-  return String(Math.max(1, Math.ceil(Math.max(...waits) / 1000)));
+  return String(seconds(Math.max(...waits) * 1000));
 }
 
 /**
- * The response header fields that tell a client its limits: `RateLimit-Policy` and `RateLimit` as in
- * draft-ietf-httpapi-ratelimit-headers-11, several rules in one field, and `Retry-After` on a refusal, never before the time `t`
- * of a rule that refused. Units are requests, times whole seconds rounded up. What a degraded decision (made without the shared
- * store) believes is no number to plan with: its rule has no `RateLimit` member. Shadow and unlimited rules are left out.
+ * The response header fields that tell a client its limits: `RateLimit-Policy` ({@link policyHeader}), `RateLimit`
+ * ({@link rateLimitHeader}), and on a refusal `Retry-After` ({@link retryAfter}), never before the `t` of a rule that refused.
+ * Several rules make one field. For a group, pass each of its `decisions` with its limit.
  *
  * @example
  * ```ts
@@ -94,14 +208,13 @@ export function retryAfter(decisions: readonly Decision[]): string | undefined {
  * ```
  */
 export function rateLimitFields(answers: readonly Answered[]): Record<string, string> {
-  const binding = answers.filter(({ decision }) => !decision.shadow);
+  const binding = told(answers);
   const fields: Record<string, string> = {};
-  const defined = (members: (string | undefined)[]): string => [...new Set(members)].filter((member) => member !== undefined).join(', ');
-  const policies = defined(binding.map(policyMember));
-  if (policies !== '') fields['RateLimit-Policy'] = policies;
-  const states = defined(binding.map(stateMember));
-  if (states !== '') fields['RateLimit'] = states;
-  const wait = retryAfter(binding.map(({ decision }) => decision));
+  const policies = list(binding.map(({ decision, ...rest }) => policyMember({ name: decision.rule, ...rest })));
+  if (policies !== undefined) fields['RateLimit-Policy'] = policies;
+  const states = list(binding.map(stateMember));
+  if (states !== undefined) fields['RateLimit'] = states;
+  const wait = retryAfter(answers.map(({ decision }) => decision));
   if (wait !== undefined) fields['Retry-After'] = wait;
   return fields;
 }

@@ -1,0 +1,41 @@
+import type { Decision } from 'headgate';
+import { z } from 'zod';
+
+const check = z.strictObject({
+  rule: z.string().min(1),
+  key: z.string().min(1, 'a key is not empty; name a key of its own for clients that have none'),
+  cost: z.int().min(1).max(9_000_000_000).optional(),
+  plan: z.string().optional(),
+});
+
+export const singleBody = check;
+export const groupBody = z.strictObject({ checks: z.array(check).min(1).max(32) });
+
+const id = z.string().min(1);
+export const idBody = z.strictObject({ id });
+export const settleBody = z.strictObject({ id, actual: z.int().min(0).max(9_000_000_000) });
+
+/** A number that JSON has: `Infinity` becomes null. */
+const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
+
+/** A decision as JSON. */
+export function decisionJson(decision: Decision, id?: string): Record<string, unknown> {
+  const { allowed, rule, key, cost, limit, remaining, retryAfterMs, resetAfterMs, reason, source, degraded, shadow, wouldAllow, decidedAt } = decision;
+  return {
+    allowed,
+    rule,
+    key,
+    cost,
+    limit: finite(limit),
+    remaining: finite(remaining),
+    retryAfterMs: finite(retryAfterMs),
+    resetAfterMs: finite(resetAfterMs),
+    reason,
+    source,
+    degraded,
+    shadow,
+    wouldAllow,
+    decidedAt,
+    ...(id === undefined ? undefined : { id }),
+  };
+}

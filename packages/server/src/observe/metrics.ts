@@ -1,0 +1,45 @@
+import type { Decision } from 'headgate';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+
+export interface Metrics {
+  decided(decisions: readonly Decision[]): void;
+  rulesLoaded(rules: number): void;
+  rulesRefused(): void;
+  text(): Promise<{ contentType: string; text: string }>;
+}
+
+/** Prometheus metrics in a registry of their own. Labels have only values that configuration bounds: rules, outcomes, sources. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const decisions = new Counter({
+    name: 'headgate_decisions_total',
+    help: 'Decisions by rule, outcome (allowed, refused, shadow_refused) and source.',
+    labelNames: ['rule', 'outcome', 'source'] as const,
+    registers,
+  });
+  const degraded = new Counter({ name: 'headgate_degraded_decisions_total', help: 'Decisions made without the shared store.', registers });
+  const reloads = new Counter({
+    name: 'headgate_rules_loads_total',
+    help: 'Rules read, by result: ok, or refused (the rules in force stay).',
+    labelNames: ['result'] as const,
+    registers,
+  });
+  const rules = new Gauge({ name: 'headgate_rules', help: 'Rules in force.', registers });
+  for (const result of ['ok', 'refused'] as const) reloads.inc({ result }, 0);
+  return {
+    decided(made) {
+      for (const { rule, allowed, wouldAllow, source, degraded: alone } of made) {
+        decisions.inc({ rule, outcome: wouldAllow ? 'allowed' : allowed ? 'shadow_refused' : 'refused', source });
+        if (alone) degraded.inc();
+      }
+    },
+    rulesLoaded(count) {
+      reloads.inc({ result: 'ok' });
+      rules.set(count);
+    },
+    rulesRefused: () => reloads.inc({ result: 'refused' }),
+    text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  };
+}

@@ -1,0 +1,95 @@
+import { watch } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { RuleSet } from './compile.js';
+import { RulesError } from './faults.js';
+import { loadRules } from './load.js';
+
+/** Between looks at the file, in milliseconds: a change is noticed within a second even where the system sends no events. */
+const lookEveryMs = 500;
+
+/** A file's text, or why there is none. */
+type Content = { readonly text: string } | { readonly problem: string };
+
+async function read(file: string): Promise<Content> {
+  try {
+    return { text: await readFile(file, 'utf8') };
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    return { problem: `${code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code})`}; a missing file is not "no limits"` };
+  }
+}
+
+function compile(file: string, content: Content): RuleSet {
+  if ('problem' in content) throw new RulesError([{ file, line: 1, message: content.problem }]);
+  return loadRules(file, content.text);
+}
+
+export interface FileWatch {
+  readonly onRules: (rules: RuleSet) => void;
+  /** Once for each faulty content; the rules in force stay. */
+  readonly onFault: (error: RulesError) => void;
+}
+
+export interface RulesFileSource {
+  readonly rules: RuleSet;
+  /** Watches for other content; the function returned stops it. */
+  watch(on: FileWatch): () => void;
+}
+
+/**
+ * Opens a rules file. It is then watched by its content, so that editors that replace the file, Kubernetes mounts that swap a symlink
+ * and a file that is gone for a while are all the same.
+ *
+ * @throws RulesError with every fault
+ */
+export async function openRulesFile(file: string): Promise<RulesFileSource> {
+  let last = await read(file);
+  const rules = compile(file, last);
+
+  function watchFile({ onRules, onFault }: FileWatch): () => void {
+    let looking = false;
+    let again = false;
+    let stopped = false;
+
+    async function look(): Promise<void> {
+      again = looking;
+      if (looking || stopped) return;
+      looking = true;
+      const content = await read(file);
+      looking = false;
+      if (stopped) return;
+      if (again) void look();
+      if (JSON.stringify(content) === JSON.stringify(last)) return;
+      last = content;
+      try {
+        onRules(compile(file, content));
+      } catch (error) {
+        if (!(error instanceof RulesError)) throw error;
+        onFault(error);
+      }
+    }
+
+    const timer = setInterval(() => void look(), lookEveryMs);
+    timer.unref();
+    // Only to notice sooner; where the folder cannot be watched, the looks suffice.
+    const watcher = attempt(() => watch(dirname(file), { persistent: false }, () => void look()));
+    watcher?.on('error', () => watcher.close());
+    void look();
+    return () => {
+      stopped = true;
+      clearInterval(timer);
+      watcher?.close();
+    };
+  }
+
+  return { rules, watch: watchFile };
+}
+
+function attempt<T>(make: () => T): T | undefined {
+  try {
+    return make();
+  } catch {
+    return undefined;
+  }
+}

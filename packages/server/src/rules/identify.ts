@@ -1,0 +1,104 @@
+import { clientAddress, normalizeAddress, type Headers, type Trust } from 'headgate/http';
+
+/** Where a part of a request comes from. */
+export type SourcePart = { readonly from: 'header' | 'cookie'; readonly name: string } | { readonly from: 'bearer' };
+
+/** A part of a rule's key. */
+export type KeyPart = SourcePart | { readonly from: 'ip' | 'apiKey' | 'account' } | { readonly from: 'constant'; readonly value: string };
+
+/** A request as identification sees it: no framework's own. */
+export interface Identifiable {
+  readonly socketAddress: string | undefined;
+  readonly headers: Headers;
+}
+
+export interface Identification {
+  readonly trust: Trust;
+  readonly sources: { readonly apiKey: readonly SourcePart[]; readonly account: readonly SourcePart[] };
+}
+
+function compileSource(text: string): SourcePart | undefined {
+  if (text === 'bearer') return { from: 'bearer' };
+  const match = /^(header|cookie):(.+)$/.exec(text);
+  if (!match) return undefined;
+  const name = match[2] ?? '';
+  return match[1] === 'header' ? { from: 'header', name: name.toLowerCase() } : { from: 'cookie', name };
+}
+
+export function compileSources(texts: readonly string[]): SourcePart[] {
+  return texts.map(compileSource).filter((part) => part !== undefined);
+}
+
+const named = ['ip', 'apiKey', 'account'] as const;
+
+/** Compiles a rule's key. A constant that looks like a misspelt part is an error: it would be one budget for everybody. */
+export function compileKey(parts: readonly string[]): KeyPart[] {
+  return parts.map((text): KeyPart => {
+    const source = compileSource(text);
+    if (source !== undefined) return source;
+    const known = named.find((name) => name === text);
+    if (known !== undefined) return { from: known };
+    const plain = text.toLowerCase().replace(/[^a-z]/g, '');
+    const meant = [...named, 'bearer', 'header:<name>', 'cookie:<name>'].find((name) => {
+      const other = name.toLowerCase().replace(/:.*/, '');
+      return plain === other || plain === `${other}s` || plain === `client${other}` || (name.includes(':') && plain.startsWith(other));
+    });
+    if (meant !== undefined) throw new Error(`key: ${JSON.stringify(text)} would be a constant, one budget for everybody; did you mean ${JSON.stringify(meant)}?`);
+    return { from: 'constant', value: text };
+  });
+}
+
+const one = (value: Headers[string]): string | undefined => (typeof value === 'string' ? value : value?.[0]);
+
+function cookie(header: string | undefined, name: string): string | undefined {
+  for (const pair of header?.split(';') ?? []) {
+    const equals = pair.indexOf('=');
+    if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim().replace(/^"(.*)"$/, '$1');
+  }
+  return undefined;
+}
+
+function fromSource(part: SourcePart, headers: Headers): string | undefined {
+  if (part.from === 'header') return one(headers[part.name])?.trim();
+  if (part.from === 'cookie') return cookie(one(headers['cookie']), part.name);
+  return /^bearer +(\S+)\s*$/i.exec(one(headers['authorization']) ?? '')?.[1];
+}
+
+const first = (parts: readonly SourcePart[], headers: Headers): string | undefined =>
+  parts.map((part) => fromSource(part, headers)).find((value) => value !== undefined && value !== '');
+
+function partOf(part: KeyPart, { socketAddress, headers }: Identifiable, { trust, sources }: Identification): string | undefined {
+  switch (part.from) {
+    case 'constant':
+      return part.value;
+    case 'ip': {
+      const address = clientAddress({ socketAddress, headers, trust });
+      return address === undefined ? undefined : normalizeAddress(address);
+    }
+    case 'apiKey':
+      return first(sources.apiKey, headers);
+    case 'account':
+      return first(sources.account, headers);
+    default:
+      return fromSource(part, headers);
+  }
+}
+
+/** What of a key a request lacks, as the rules file writes it. */
+export function describePart(part: KeyPart): string {
+  return 'name' in part ? `${part.from}:${part.name}` : part.from;
+}
+
+/**
+ * A request's key under a rule: its one part, or all parts as JSON, so that no two combinations meet. A part that is not there
+ * makes the key missing; it never becomes one budget for everybody.
+ */
+export function keyOf(parts: readonly KeyPart[], request: Identifiable, by: Identification): { key: string } | { missing: KeyPart } {
+  const values: string[] = [];
+  for (const part of parts) {
+    const value = partOf(part, request, by);
+    if (value === undefined || value === '') return { missing: part };
+    values.push(value);
+  }
+  return { key: values.length === 1 ? (values[0] ?? '') : JSON.stringify(values) };
+}
