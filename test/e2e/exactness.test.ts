@@ -59,7 +59,7 @@ function* flipped({ decisions }: History, every: number): Generator<{ flip: Deci
   }
 }
 
-describe('exactness over processes', () => {
+describe('exactness over processes', { timeout: 60_000 }, () => {
   let recorded: History | undefined;
 
   it('8 processes over one Redis never pass a limit, and refuse nothing that fits', async () => {
@@ -101,6 +101,8 @@ describe('exactness over processes', () => {
     const report = check(await run({ store: 'racy', ms: 1000, processes: 1, loops: 1, pauseMs: 0, bursts: false }));
     console.log(line('racy store alone', report));
     expect(report.violations.slice(0, 10)).toEqual([]);
-    expect(report.refused).toBeGreaterThan(0);
+    // A store that only failed would have no violations either.
+    expect(report.degraded).toBe(0);
+    expect(Math.min(report.allowed, report.refused)).toBeGreaterThan(50);
   });
 });

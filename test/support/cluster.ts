@@ -72,7 +72,9 @@ export async function startCluster(options: { masters?: number; replicas?: numbe
   for (const node of others) await first.command('CLUSTER', 'MEET', host, node.port);
   const knowsAll = async (node: ClusterNode): Promise<boolean> => {
     const info = String(await node.command('CLUSTER', 'INFO'));
-    return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes.length}`) && info.includes('cluster_slots_ok:16384');
+    return (
+      info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes.length}`) && info.includes('cluster_slots_ok:16384')
+    );
   };
   for (const node of nodes) await until('all nodes know each other', () => knowsAll(node));
   for (const [i, node] of nodes.entries()) {

@@ -101,13 +101,13 @@ function compute(limit: QuotaLimit, nowMs: number): Borders {
   // A clock put back over midnight shows yesterday's date again: that instant is still of the day that has begun.
   const current = at(1) <= nowMs * 1000 ? 1 : 0;
   const [start, nextStart] = [at(current), at(current + 1)];
-  return [otherThan(start, at, current, -1), start, nextStart, otherThan(nextStart, at, current + 1, 1)];
+  return [otherThan(at, current, -1), start, nextStart, otherThan(at, current + 1, 1)];
 }
 
-/** The nearest border before or after `border`: a day that a zone skipped as a whole (Apia, 2011-12-30) is no period. */
-function otherThan(border: number, at: (step: number) => number, step: number, by: 1 | -1): number {
+/** The nearest border before or after that of `step`: a day that a zone skipped as a whole (Apia, 2011-12-30) is no period. */
+function otherThan(at: (step: number) => number, step: number, by: 1 | -1): number {
   let other = step + by;
-  while (at(other) === border) other += by;
+  while (at(other) === at(step)) other += by;
   return at(other);
 }
 

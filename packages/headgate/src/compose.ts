@@ -55,7 +55,10 @@ export function createLimiter<const Name extends string>(options: LimiterOptions
     throw new ConfigError('HEADGATE_BAD_OPTION', `createLimiter.deadline: at most 1m; got ${show(deadline)}`);
   }
   if (!Number.isInteger(fleetSize) || fleetSize < 1 || fleetSize > 100_000) {
-    throw new ConfigError('HEADGATE_BAD_OPTION', `createLimiter.fleetSize: expected a whole number from 1 to 100000; got ${show(fleetSize)}`);
+    throw new ConfigError(
+      'HEADGATE_BAD_OPTION',
+      `createLimiter.fleetSize: expected a whole number from 1 to 100000; got ${show(fleetSize)}`,
+    );
   }
   const store = checkStore(options.store ?? memoryStore());
   const guarded = store.local ? store : guard({ store, deadlineMs: deadlineUs / 1000, fleetSize, clock });

@@ -26,7 +26,10 @@ const unitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000
 export const longestUs = 315_576_000_000_000;
 
 const badDuration = (where: string, value: unknown, why: string): ConfigError =>
-  new ConfigError('HEADGATE_BAD_DURATION', `${where}: ${why}; got ${show(value)}; write a whole number of milliseconds or text such as "10s", "1.5s", "1m", "1d"`);
+  new ConfigError(
+    'HEADGATE_BAD_DURATION',
+    `${where}: ${why}; got ${show(value)}; write a whole number of milliseconds or text such as "10s", "1.5s", "1m", "1d"`,
+  );
 
 /** Reads a duration of 1 ms to ten years into microseconds. `where` names the option in the ConfigError. */
 export function durationUs(where: string, value: unknown): number {
@@ -48,7 +51,10 @@ export function durationUs(where: string, value: unknown): number {
 /** Reads a rate into whole units per microseconds. `where` names the option in the ConfigError. */
 export function parseRate(where: string, value: unknown): { units: number; perUs: number } {
   const fail = (why: string): ConfigError =>
-    new ConfigError('HEADGATE_BAD_RATE', `${where}: ${why}; got ${show(value)}; write units per time such as "2/s", "120/m", "5/10s", "1/30d"`);
+    new ConfigError(
+      'HEADGATE_BAD_RATE',
+      `${where}: ${why}; got ${show(value)}; write units per time such as "2/s", "120/m", "5/10s", "1/30d"`,
+    );
   if (typeof value !== 'string') throw fail('not a rate');
   const match = /^(\d{1,16})\/(\d{0,15}(?:\.\d{1,6})?)(ms|s|m|h|d|w)$/.exec(value);
   if (!match) throw fail('not a rate of whole units');

@@ -15,7 +15,6 @@ export const errorCodes = {
   HEADGATE_BAD_COST: 'a cost is not a whole number of at least 1',
   HEADGATE_BAD_CALL: 'a verb was called with something it cannot work on',
   HEADGATE_CLOSED: 'the limiter was closed',
-  HEADGATE_ABORTED: 'the caller aborted while waiting for its turn',
   HEADGATE_STORE: 'the store did not answer, or answered with an error',
   HEADGATE_FOREIGN_VALUE: 'a key in the store holds a value that Headgate did not write',
 } as const;

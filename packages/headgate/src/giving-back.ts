@@ -1,7 +1,7 @@
 import { Decided } from './decided.js';
 import type { GroupDecision } from './decision.js';
 import { inputError, show } from './errors.js';
-import type { CountedLimit, Limit } from './limit.js';
+import type { Limit } from './limit.js';
 import type { PortableReceipt, Settlement, Taken } from './limiter-types.js';
 import type { Rule } from './rule.js';
 import type { Receipt, Store } from './stores/store.js';
@@ -22,10 +22,21 @@ export interface GivingBack {
   receipt(decision: unknown): PortableReceipt | undefined;
 }
 
+/** The limits that each verb has a use for: with the wrong one it throws, and spends nothing. */
+const worksOn = { refund: 'any', settle: 'units', release: 'holders', extend: 'holders' } as const;
+const mends = {
+  units: 'limits concurrency; end a holder with release()',
+  holders: 'does not limit concurrency; there is no holder. Units are given back with refund()',
+};
+
 const nothing: Settlement = Object.freeze({ returned: 0, charged: 0 });
 
 function isPortable(value: unknown): value is PortableReceipt {
   return typeof value === 'object' && value !== null && typeof (value as PortableReceipt).onceId === 'string' && 'takenAt' in value;
+}
+
+function isGroup(value: unknown): value is GroupDecision {
+  return typeof value === 'object' && value !== null && Array.isArray((value as GroupDecision).decisions);
 }
 
 const onceIdOf = (receipt: Receipt | PortableReceipt): string | undefined => ('onceId' in receipt ? receipt.onceId : undefined);
@@ -48,16 +59,24 @@ export function givingBack({ store, rules, onLost }: GivingBackOptions): GivingB
     return now.creditUnits / now.creditUs > then.creditUnits / then.creditUs ? { ...receipt, limit: now } : receipt;
   }
 
-  /** What there is to give back; undefined if nothing was taken. `spend`: nobody may give it back after this. */
-  function claimHere(verb: string, taken: Taken, spend: boolean): Receipt | PortableReceipt | undefined {
+  /** What there is to give back; undefined if nothing was taken. Given back by a verb that is not `extend`, it is spent. */
+  function claimHere(verb: keyof typeof worksOn, taken: Taken): Receipt | PortableReceipt | undefined {
     const taking = Decided.takingOf(taken);
-    if (taking === undefined) {
-      if (isPortable(taken)) return taken;
-      throw inputError('HEADGATE_BAD_CALL', `${verb}: expected a decision of this limiter, not a copy, or its receipt(); got ${show(taken)}`);
+    if (taking === undefined && !isPortable(taken)) {
+      throw inputError(
+        'HEADGATE_BAD_CALL',
+        `${verb}: expected a decision of this limiter, not a copy, or its receipt(); got ${show(taken)}`,
+      );
     }
+    const receipt = taking === undefined ? (taken as PortableReceipt) : taking.receipt;
+    const kinds = worksOn[verb];
+    if (receipt !== undefined && kinds !== 'any' && (receipt.limit.kind === 'concurrency') !== (kinds === 'holders')) {
+      throw inputError('HEADGATE_BAD_CALL', `${verb}: rule ${show(receipt.rule)} ${mends[kinds]}`);
+    }
+    if (taking === undefined) return receipt;
     if (taking.spent) return undefined;
-    if (spend) taking.spent = true;
-    return taking.receipt;
+    if (verb !== 'extend') taking.spent = true;
+    return receipt;
   }
 
   async function attempt<T>(call: Promise<T>, otherwise: T): Promise<T> {
@@ -79,17 +98,17 @@ export function givingBack({ store, rules, onLost }: GivingBackOptions): GivingB
     if (onceId !== undefined && !(await attempt(store.claim(receipt, onceId), false))) return 0;
     const { rule: name, key, limit: then } = receipt;
     const now = limitNow(receipt);
-    const limit = now !== undefined && now.kind === then.kind ? (now as CountedLimit) : then;
+    const limit = now !== undefined && now.kind === then.kind ? now : then;
     const decided = await attempt(store.decide({ checks: [{ rule: name, key, limit, cost: units, least: 0 }] }), undefined);
     return decided?.outcomes[0]?.taken ?? 0;
   }
 
   async function refund(taken: Taken): Promise<number> {
-    if ('decisions' in taken && Array.isArray(taken.decisions)) {
-      const returned = await Promise.all((taken as GroupDecision).decisions.map((decision) => refund(decision)));
+    if (isGroup(taken)) {
+      const returned = await Promise.all(taken.decisions.map((decision) => refund(decision)));
       return returned.reduce((sum, units) => sum + units, 0);
     }
-    const receipt = claimHere('refund', taken, true);
+    const receipt = claimHere('refund', taken);
     return receipt === undefined ? 0 : giveBack(receipt, receipt.taken);
   }
 
@@ -100,32 +119,26 @@ export function givingBack({ store, rules, onLost }: GivingBackOptions): GivingB
       if (!Number.isInteger(actual) || actual < 0 || actual > 9e9) {
         throw inputError('HEADGATE_BAD_COST', `settle: the actual cost is a whole number from 0 to 9000000000; got ${show(actual)}`);
       }
-      const receipt = claimHere('settle', taken, true);
+      const receipt = claimHere('settle', taken);
       if (receipt === undefined) return nothing;
-      if (receipt.limit.kind === 'concurrency') {
-        throw inputError('HEADGATE_BAD_CALL', `settle: rule ${show(receipt.rule)} limits concurrency; end a holder with release()`);
-      }
       if (actual < receipt.taken) return { returned: await giveBack(receipt, receipt.taken - actual), charged: 0 };
       return actual > receipt.taken ? { returned: 0, charged: await charge(receipt, actual - receipt.taken) } : nothing;
     },
 
     async release(taken) {
-      const receipt = claimHere('release', taken, true);
+      const receipt = claimHere('release', taken);
       return receipt !== undefined && (await giveBack(receipt, receipt.taken)) > 0;
     },
 
     async extend(taken) {
-      const receipt = claimHere('extend', taken, false);
-      if (receipt === undefined) return false;
-      if (receipt.limit.kind !== 'concurrency') {
-        throw inputError('HEADGATE_BAD_CALL', `extend: rule ${show(receipt.rule)} does not limit concurrency; there is no holder to extend`);
-      }
-      return attempt(store.extend(receipt), false);
+      const receipt = claimHere('extend', taken);
+      return receipt !== undefined && attempt(store.extend(receipt), false);
     },
 
     receipt(decision) {
       const taking = Decided.takingOf(decision);
-      if (taking === undefined) throw inputError('HEADGATE_BAD_CALL', `receipt: expected a decision of this limiter, not a copy; got ${show(decision)}`);
+      if (taking === undefined)
+        throw inputError('HEADGATE_BAD_CALL', `receipt: expected a decision of this limiter, not a copy; got ${show(decision)}`);
       const { receipt } = taking;
       if (receipt === undefined || taking.spent) return undefined;
       const portable = 'onceId' in receipt ? receipt : { ...receipt, onceId: crypto.randomUUID() };

@@ -15,9 +15,13 @@ const plain = /^[\w.@:/+=~-]{1,64}$/;
  */
 export function checkKey(rule: string, key: unknown): asserts key is string {
   if (typeof key !== 'string' || key === '') {
-    throw inputError('HEADGATE_BAD_KEY', `rule ${show(rule)}: a key is non-empty text; got ${show(key)}; name a key of its own for clients that have none`);
+    throw inputError(
+      'HEADGATE_BAD_KEY',
+      `rule ${show(rule)}: a key is non-empty text; got ${show(key)}; name a key of its own for clients that have none`,
+    );
   }
-  if (key.length > longestKey) throw inputError('HEADGATE_BAD_KEY', `rule ${show(rule)}: the key is ${key.length} characters long; at most ${longestKey}`);
+  if (key.length > longestKey)
+    throw inputError('HEADGATE_BAD_KEY', `rule ${show(rule)}: the key is ${key.length} characters long; at most ${longestKey}`);
   if (!plain.test(key) && !key.isWellFormed()) {
     throw inputError('HEADGATE_BAD_KEY', `rule ${show(rule)}: the key is not well-formed text (a lone surrogate)`);
   }

@@ -52,13 +52,7 @@ export interface UnlimitedLimit {
 
 /** An algorithm with its numbers, as a frozen value. Made by the functions below, never by hand. */
 export type Limit =
-  | TokenBucketLimit
-  | FixedWindowLimit
-  | SlidingWindowLimit
-  | SlidingLogLimit
-  | QuotaLimit
-  | ConcurrencyLimit
-  | UnlimitedLimit;
+  TokenBucketLimit | FixedWindowLimit | SlidingWindowLimit | SlidingLogLimit | QuotaLimit | ConcurrencyLimit | UnlimitedLimit;
 
 /** A limit that counts in a store: every one but `unlimited`. */
 export type CountedLimit = Exclude<Limit, UnlimitedLimit>;
@@ -197,13 +191,19 @@ export function quota(options: { limit: number; period: Period; timeZone?: strin
     throw new ConfigError('HEADGATE_BAD_OPTION', `quota.period: expected one of ${periods.join(', ')}; got ${show(period)}`);
   }
   if (typeof timeZone !== 'string' || !isTimeZone(timeZone)) {
-    throw new ConfigError('HEADGATE_BAD_OPTION', `quota.timeZone: expected an IANA time zone such as "Europe/Zurich"; got ${show(timeZone)}`);
+    throw new ConfigError(
+      'HEADGATE_BAD_OPTION',
+      `quota.timeZone: expected an IANA time zone such as "Europe/Zurich"; got ${show(timeZone)}`,
+    );
   }
   if (!Number.isInteger(billingDay) || billingDay < 1 || billingDay > 31) {
     throw new ConfigError('HEADGATE_BAD_OPTION', `quota.billingDay: expected a day from 1 to 31; got ${show(billingDay)}`);
   }
   if (period !== 'month' && options.billingDay !== undefined) {
-    throw new ConfigError('HEADGATE_BAD_OPTION', `quota.billingDay: only a period of "month" has one; got ${show(billingDay)} with period ${show(period)}`);
+    throw new ConfigError(
+      'HEADGATE_BAD_OPTION',
+      `quota.billingDay: only a period of "month" has one; got ${show(billingDay)} with period ${show(period)}`,
+    );
   }
   return Object.freeze({ kind: 'quota', limit, period, timeZone, billingDay });
 }

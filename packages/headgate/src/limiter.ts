@@ -68,7 +68,10 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
 
   const withoutStore = (): Pick<GroupOutcome, 'now' | 'source' | 'degraded'> => ({ now: clock.nowUs(), source: 'store', degraded: false });
 
-  async function one(request: Request, extra?: { dry?: boolean; aheadUs?: number }): Promise<{ decision: Decided<Name>; outcome: Outcome }> {
+  async function one(
+    request: Request,
+    extra?: { dry?: boolean; aheadUs?: number },
+  ): Promise<{ decision: Decided<Name>; outcome: Outcome }> {
     const { check } = request;
     if (check === undefined) return { decision: decided(request, unlimitedOutcome, withoutStore()), outcome: unlimitedOutcome };
     const asked = extra?.aheadUs === undefined ? check : { ...check, aheadUs: extra.aheadUs };
@@ -135,7 +138,7 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
   const limiter: Limiter<Name> = {
     async check(rule: Name, key: string, options?: CheckOptions) {
       assertOpen();
-      return (await one(makeRequest(rules, rule, key, options))).decision;
+      return (await one(makeRequest(findRule(rules, rule), key, options))).decision;
     },
 
     async checkAll(checks: readonly CheckRequest<Name>[]) {
@@ -144,21 +147,22 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
         throw inputError('HEADGATE_BAD_CALL', `checkAll: expected 1 to ${mostChecks} checks; got ${show(checks)}`);
       }
       const requests = checks.map((asked: CheckRequest<Name>) => {
-        if (typeof asked !== 'object' || asked === null) throw inputError('HEADGATE_BAD_CALL', `checkAll: expected { rule, key, cost?, plan? }; got ${show(asked)}`);
+        if (typeof asked !== 'object' || asked === null)
+          throw inputError('HEADGATE_BAD_CALL', `checkAll: expected { rule, key, cost?, plan? }; got ${show(asked)}`);
         const { rule, key, ...options } = asked;
-        return makeRequest(rules, rule, key, options);
+        return makeRequest(findRule(rules, rule), key, options);
       });
       return all(requests);
     },
 
     async peek(rule: Name, key: string, options?: CheckOptions) {
       assertOpen();
-      return (await one(makeRequest(rules, rule, key, options), { dry: true })).decision;
+      return (await one(makeRequest(findRule(rules, rule), key, options), { dry: true })).decision;
     },
 
     async reserve(rule: Name, key: string, options?: CheckOptions): Promise<Reservation<Name>> {
       assertOpen();
-      const request = makeRequest(rules, rule, key, options);
+      const request = makeRequest(findRule(rules, rule), key, options);
       if (request.limit.kind === 'concurrency') {
         throw inputError('HEADGATE_BAD_CALL', `reserve: rule ${show(rule)} limits concurrency; hold with check() and end with release()`);
       }
@@ -174,7 +178,7 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
     async acquire(rule: Name, key: string, options: AcquireOptions) {
       assertOpen();
       const { maxWaitUs, signal, check } = readAcquire(options);
-      const request = makeRequest(rules, rule, key, check);
+      const request = makeRequest(findRule(rules, rule), key, check);
       signal?.throwIfAborted();
       return request.limit.kind === 'tokenBucket' && !request.rule.shadow
         ? takeTurn(request, maxWaitUs, signal)

@@ -34,7 +34,8 @@ function checkOptions(verb: string, options: unknown, known: readonly string[]):
     throw inputError('HEADGATE_BAD_CALL', `${verb}: options are an object with ${known.join(', ')}; got ${show(options)}`);
   }
   for (const name in options) {
-    if (!known.includes(name)) throw inputError('HEADGATE_UNKNOWN_OPTION', `${verb}: unknown option ${show(name)}; known options: ${known.join(', ')}`);
+    if (!known.includes(name))
+      throw inputError('HEADGATE_UNKNOWN_OPTION', `${verb}: unknown option ${show(name)}; known options: ${known.join(', ')}`);
   }
 }
 
@@ -45,7 +46,7 @@ const acquireOptionNames = [...checkOptionNames, 'maxWait', 'signal'];
 const holderPrefix = crypto.randomUUID().replaceAll('-', '').slice(0, 16);
 let holders = 0;
 
-function storeCheck(rule: Rule, key: string, limit: Limit, cost: number): Check | undefined {
+function storeCheck(rule: Rule, { key, limit, cost }: { key: string; limit: Limit; cost: number }): Check | undefined {
   if (limit.kind === 'unlimited') return undefined;
   const { name, whenUnavailable } = rule;
   // Kept in one shape for the common case: this is on the path of every request.
@@ -60,10 +61,10 @@ function storeCheck(rule: Rule, key: string, limit: Limit, cost: number): Check 
 }
 
 /** Validates one check. Throws a TypeError with a code; nothing was asked of the store by then. */
-export function makeRequest(rules: ReadonlyMap<string, Rule>, name: unknown, key: unknown, options?: CheckOptions): Request {
-  const rule = findRule(rules, name);
+export function makeRequest(rule: Rule, key: unknown, options?: CheckOptions): Request {
   checkKey(rule.name, key);
-  if (options === undefined) return { rule, key, cost: 1, limit: rule.limit, plan: undefined, check: storeCheck(rule, key, rule.limit, 1) };
+  if (options === undefined)
+    return { rule, key, cost: 1, limit: rule.limit, plan: undefined, check: storeCheck(rule, { key, limit: rule.limit, cost: 1 }) };
   checkOptions('check', options, checkOptionNames);
   const { plan } = options;
   if (plan !== undefined && typeof plan !== 'string') {
@@ -71,7 +72,7 @@ export function makeRequest(rules: ReadonlyMap<string, Rule>, name: unknown, key
   }
   const cost = options.cost === undefined ? 1 : checkCost(rule.name, options.cost);
   const limit = (plan === undefined ? undefined : rule.plans.get(plan)) ?? rule.limit;
-  return { rule, key, cost, limit, plan, check: storeCheck(rule, key, limit, cost) };
+  return { rule, key, cost, limit, plan, check: storeCheck(rule, { key, limit, cost }) };
 }
 
 /** The longest wait a timer can hold: just under 25 days. */

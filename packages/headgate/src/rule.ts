@@ -36,7 +36,10 @@ const kinds: readonly LimitKind[] = ['tokenBucket', 'fixedWindow', 'slidingWindo
 
 function checkLimit(where: string, limit: unknown): Limit {
   if (typeof limit === 'object' && limit !== null && Object.isFrozen(limit) && kinds.includes((limit as Limit).kind)) return limit as Limit;
-  throw new ConfigError('HEADGATE_BAD_LIMIT', `${where}: expected a limit such as tokenBucket({ capacity: 20, refill: "2/s" }); got ${show(limit)}`);
+  throw new ConfigError(
+    'HEADGATE_BAD_LIMIT',
+    `${where}: expected a limit such as tokenBucket({ capacity: 20, refill: "2/s" }); got ${show(limit)}`,
+  );
 }
 
 function checkFlag(where: string, value: unknown): boolean {
@@ -60,7 +63,10 @@ export function makeRule(name: string, options: RuleOptions): Rule {
   const { mode = 'exact', whenUnavailable = 'local', plans = {} } = options;
   if (mode !== 'exact') throw new ConfigError('HEADGATE_BAD_OPTION', `${where}.mode: expected "exact"; got ${show(mode)}`);
   if (!['local', 'allow', 'refuse'].includes(whenUnavailable)) {
-    throw new ConfigError('HEADGATE_BAD_OPTION', `${where}.whenUnavailable: expected "local", "allow" or "refuse"; got ${show(whenUnavailable)}`);
+    throw new ConfigError(
+      'HEADGATE_BAD_OPTION',
+      `${where}.whenUnavailable: expected "local", "allow" or "refuse"; got ${show(whenUnavailable)}`,
+    );
   }
   if (typeof plans !== 'object' || plans === null) {
     throw new ConfigError('HEADGATE_BAD_OPTION', `${where}.plans: expected an object of limits by plan; got ${show(plans)}`);
@@ -70,7 +76,10 @@ export function makeRule(name: string, options: RuleOptions): Rule {
   counted.delete('unlimited');
   const countRefused = checkFlag(`${where}.countRefused`, options.countRefused ?? false);
   if (countRefused && counted.has('concurrency')) {
-    throw new ConfigError('HEADGATE_BAD_RULE', `${where}.countRefused: a refused request holds nothing, so "concurrency" cannot count it; drop the option`);
+    throw new ConfigError(
+      'HEADGATE_BAD_RULE',
+      `${where}.countRefused: a refused request holds nothing, so "concurrency" cannot count it; drop the option`,
+    );
   }
   return Object.freeze({
     name,

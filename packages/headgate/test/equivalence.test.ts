@@ -133,11 +133,7 @@ describe('the pure algorithms, the memory store and the Redis store', () => {
     }
   }
 
-  it(
-    `agree on ${sequencesPerRun} random sequences of checks, groups, give-backs, changed limits, bans and time`,
-    async () => {
-      await fc.assert(fc.asyncProperty(sequences, play), { numRuns: sequencesPerRun, endOnFailure: false });
-    },
-    600_000,
-  );
+  it(`agree on ${sequencesPerRun} random sequences of checks, groups, give-backs, changed limits, bans and time`, async () => {
+    await fc.assert(fc.asyncProperty(sequences, play), { numRuns: sequencesPerRun, endOnFailure: false });
+  }, 600_000);
 });

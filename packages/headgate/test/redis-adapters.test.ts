@@ -61,18 +61,24 @@ const quiet = (client: unknown): Loose => {
 // What a user may well have set, and what would break counting or the shape of replies.
 const hostile = { keyPrefix: 'theirs:', stringNumbers: true, enableAutoPipelining: true };
 
-const ioredis = (R: typeof Redis | typeof Redis5, lazyConnect: boolean): Make => (port) => {
-  const client = quiet(new (R as typeof Redis)({ host, port, ...hostile, lazyConnect }));
-  return { client, ...(!lazyConnect && { ping: () => client.call('PING') }), close: () => client.disconnect() };
-};
-const ioredisCluster = (C: typeof Cluster | typeof Cluster5): Make => (port) => {
-  const client = quiet(new (C as typeof Cluster)([{ host, port }], { keyPrefix: 'theirs:', redisOptions: { stringNumbers: true } }));
-  return { client, ping: () => client.call('PING'), close: () => client.disconnect() };
-};
-const ioredisSentinel = (R: typeof Redis | typeof Redis5): Make => (port) => {
-  const client = quiet(new (R as typeof Redis)({ sentinels: [{ host, port }], name: 'mymaster', role: 'slave', lazyConnect: true }));
-  return { client, close: () => client.disconnect() };
-};
+const ioredis =
+  (R: typeof Redis | typeof Redis5, lazyConnect: boolean): Make =>
+  (port) => {
+    const client = quiet(new (R as typeof Redis)({ host, port, ...hostile, lazyConnect }));
+    return { client, ...(!lazyConnect && { ping: () => client.call('PING') }), close: () => client.disconnect() };
+  };
+const ioredisCluster =
+  (C: typeof Cluster | typeof Cluster5): Make =>
+  (port) => {
+    const client = quiet(new (C as typeof Cluster)([{ host, port }], { keyPrefix: 'theirs:', redisOptions: { stringNumbers: true } }));
+    return { client, ping: () => client.call('PING'), close: () => client.disconnect() };
+  };
+const ioredisSentinel =
+  (R: typeof Redis | typeof Redis5): Make =>
+  (port) => {
+    const client = quiet(new (R as typeof Redis)({ sentinels: [{ host, port }], name: 'mymaster', role: 'slave', lazyConnect: true }));
+    return { client, close: () => client.disconnect() };
+  };
 
 interface NodeRedisModule {
   createClient: Anything;
@@ -87,40 +93,48 @@ const hostileMapping = (module: NodeRedisModule) => ({
   RESP: 3,
   commandOptions: { typeMapping: { [module.RESP_TYPES.NUMBER]: String, [module.RESP_TYPES.BLOB_STRING]: Buffer } },
 });
-const nodeRedis = (module: NodeRedisModule, connect: boolean): Make => (port) => {
-  const client = quiet(module.createClient({ url: `redis://${host}:${port}`, ...hostileMapping(module) }));
-  const connected = connect ? client.connect() : Promise.resolve();
-  connected.catch(() => undefined);
-  return {
-    client,
-    ...(connect && { ping: async () => String(await client.sendCommand(['PING'])) }),
-    close: () => connect && client.destroy(),
+const nodeRedis =
+  (module: NodeRedisModule, connect: boolean): Make =>
+  (port) => {
+    const client = quiet(module.createClient({ url: `redis://${host}:${port}`, ...hostileMapping(module) }));
+    const connected = connect ? client.connect() : Promise.resolve();
+    connected.catch(() => undefined);
+    return {
+      client,
+      ...(connect && { ping: async () => String(await client.sendCommand(['PING'])) }),
+      close: () => connect && client.destroy(),
+    };
   };
-};
-const nodeRedisPool = (module: NodeRedisModule): Make => (port) => {
-  const client = quiet(module.createClientPool({ url: `redis://${host}:${port}` }));
-  client.connect().catch(() => undefined);
-  return { client, ping: () => client.sendCommand(['PING']), close: () => client.destroy() };
-};
-const nodeRedisCluster = (module: NodeRedisModule, connect: boolean): Make => async (port) => {
-  const client = quiet(module.createCluster({ rootNodes: [{ url: `redis://${host}:${port}` }], ...hostileMapping(module) }));
-  if (connect) await client.connect();
-  return {
-    client,
-    ...(connect && { ping: async () => String(await client.sendCommand('k', false, ['PING'])) }),
-    close: () => connect && client.destroy(),
+const nodeRedisPool =
+  (module: NodeRedisModule): Make =>
+  (port) => {
+    const client = quiet(module.createClientPool({ url: `redis://${host}:${port}` }));
+    client.connect().catch(() => undefined);
+    return { client, ping: () => client.sendCommand(['PING']), close: () => client.destroy() };
   };
-};
-const nodeRedisSentinel = (module: NodeRedisModule, connect: boolean): Make => (port) => {
-  const client = quiet(module.createSentinel({ name: 'mymaster', sentinelRootNodes: [{ host, port }] }));
-  const connected = connect ? client.connect() : Promise.resolve();
-  connected.catch(() => undefined);
-  return {
-    client,
-    ...(connect && { ping: () => connected.then(() => client.sendCommand(false, ['PING'])) }),
-    close: () => connect && client.destroy(),
+const nodeRedisCluster =
+  (module: NodeRedisModule, connect: boolean): Make =>
+  async (port) => {
+    const client = quiet(module.createCluster({ rootNodes: [{ url: `redis://${host}:${port}` }], ...hostileMapping(module) }));
+    if (connect) await client.connect();
+    return {
+      client,
+      ...(connect && { ping: async () => String(await client.sendCommand('k', false, ['PING'])) }),
+      close: () => connect && client.destroy(),
+    };
   };
-};
+const nodeRedisSentinel =
+  (module: NodeRedisModule, connect: boolean): Make =>
+  (port) => {
+    const client = quiet(module.createSentinel({ name: 'mymaster', sentinelRootNodes: [{ host, port }] }));
+    const connected = connect ? client.connect() : Promise.resolve();
+    connected.catch(() => undefined);
+    return {
+      client,
+      ...(connect && { ping: () => connected.then(() => client.sendCommand(false, ['PING'])) }),
+      close: () => connect && client.destroy(),
+    };
+  };
 const glide: Make = async (port) => {
   const client = await GlideClient.createClient({ addresses: [{ host, port }], requestTimeout: 1000 });
   return { client, ping: () => client.customCommand(['PING']), close: () => client.close() };
@@ -317,7 +331,9 @@ describe('a master is killed and its replica promoted', () => {
     await ready(adapter);
     await works(adapter, 'b'); // slot 3300: the first node's
     await first.kill();
-    await expect.poll(async () => String(await replica.command('INFO', 'replication')), { interval: 20, timeout: 15_000 }).toContain('role:master');
+    await expect
+      .poll(async () => String(await replica.command('INFO', 'replication')), { interval: 20, timeout: 15_000 })
+      .toContain('role:master');
     const since = Date.now();
     await works(adapter, 'b');
     if (process.env['HEADGATE_TIMINGS']) console.log(`${name}: in use ${Date.now() - since} ms after the promotion`);

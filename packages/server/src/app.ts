@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { createLimiter, memoryStore } from 'headgate';
 import type { Config } from './config.js';
 import { httpServer } from './edge/http/server.js';
@@ -15,12 +16,14 @@ import type { InForce, Service } from './usecases/service.js';
 /** A service that runs. */
 export interface App {
   readonly url: string;
+  /** A rule to try the service with. */
+  readonly firstRule: string;
   /** Not ready first, then answers what is in flight, then closes. */
   close(): Promise<void>;
 }
 
 /** The rules that are used when none are named. */
-export const sampleRules = new URL('../rules/sample.yaml', import.meta.url).pathname;
+export const sampleRules = fileURLToPath(new URL('../rules/sample.yaml', import.meta.url));
 
 /**
  * Composes the service: rules, store, use cases, edge.
@@ -74,6 +77,7 @@ export async function startApp(config: Config): Promise<App> {
   }
   const { port } = server.server.address() as AddressInfo;
   return {
+    firstRule: [...source.rules.rules.keys()][0] ?? '',
     url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
     async close() {
       draining = true;

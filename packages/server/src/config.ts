@@ -37,6 +37,15 @@ const schemes: Record<string, { kind: RedisAddress['kind']; tls: boolean }> = {
   'rediss+sentinel': { kind: 'sentinel', tls: true },
 };
 
+/** Percent-decodes; in a URL of ours, so what cannot be decoded is a mistake. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new SettingError('--redis: user, password or name has a "%" that is no percent-encoding; write %25 for it');
+  }
+}
+
 const shapes = 'redis://host:6379, rediss://host, redis+cluster://h1:7000,h2:7000 or redis+sentinel://h1:26379,h2:26379/NAME';
 
 /** Reads a Redis URL; a list of hosts is more than `URL` takes. Errors never show the password. */
@@ -50,19 +59,23 @@ export function readRedisUrl(text: string): RedisAddress {
   const nodes = hosts.split(',').map((host) => {
     const part = /^(\[[0-9a-fA-F:]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(host);
     const port = part?.[2] === undefined ? usualPort : Number(part[2]);
-    if (!part || port < 1 || port > 65_535) throw new SettingError(`--redis: ${JSON.stringify(host)} is no host or host:port; write ${shapes}`);
+    if (!part || port < 1 || port > 65_535)
+      throw new SettingError(`--redis: ${JSON.stringify(host)} is no host or host:port; write ${shapes}`);
     return { host: (part[1] ?? '').replace(/^\[|\]$/g, ''), port };
   });
-  if (scheme.kind === 'single' && nodes.length > 1) throw new SettingError(`--redis: several hosts need redis+cluster:// or redis+sentinel://; write ${shapes}`);
-  if (scheme.kind === 'sentinel' && path === '') throw new SettingError('--redis: Sentinel needs the master\'s name: redis+sentinel://h1,h2/NAME');
-  if (scheme.kind !== 'sentinel' && !/^\d{0,3}$/.test(path)) throw new SettingError(`--redis: ${JSON.stringify(path)} is no database number`);
+  if (scheme.kind === 'single' && nodes.length > 1)
+    throw new SettingError(`--redis: several hosts need redis+cluster:// or redis+sentinel://; write ${shapes}`);
+  if (scheme.kind === 'sentinel' && path === '')
+    throw new SettingError("--redis: Sentinel needs the master's name: redis+sentinel://h1,h2/NAME");
+  if (scheme.kind !== 'sentinel' && !/^\d{0,3}$/.test(path))
+    throw new SettingError(`--redis: ${JSON.stringify(path)} is no database number`);
   return {
     kind: scheme.kind,
     tls: scheme.tls,
     nodes,
-    name: scheme.kind === 'sentinel' ? decodeURIComponent(path) : undefined,
-    username: username === undefined || username === '' ? undefined : decodeURIComponent(username),
-    password: rest.length === 0 ? undefined : decodeURIComponent(rest.join(':')),
+    name: scheme.kind === 'sentinel' ? decoded(path) : undefined,
+    username: username === undefined || username === '' ? undefined : decoded(username),
+    password: rest.length === 0 ? undefined : decoded(rest.join(':')),
     database: scheme.kind === 'single' ? Number(path) : 0,
   };
 }
@@ -90,11 +103,14 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv = pro
     return typeof value === 'string' && value !== '' ? value : undefined;
   };
   const port = setting('http-port', 'HEADGATE_HTTP_PORT') ?? '8080';
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) throw new SettingError(`--http-port: expected a port from 0 to 65535; got ${JSON.stringify(port)}`);
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
+    throw new SettingError(`--http-port: expected a port from 0 to 65535; got ${JSON.stringify(port)}`);
   const logLevel = env['HEADGATE_LOG_LEVEL'] ?? 'info';
-  if (!levels.includes(logLevel)) throw new SettingError(`HEADGATE_LOG_LEVEL: expected one of ${levels.join(', ')}; got ${JSON.stringify(logLevel)}`);
+  if (!levels.includes(logLevel))
+    throw new SettingError(`HEADGATE_LOG_LEVEL: expected one of ${levels.join(', ')}; got ${JSON.stringify(logLevel)}`);
   const secret = env['HEADGATE_SECRET'];
-  if (secret !== undefined && secret.length < 16) throw new SettingError('HEADGATE_SECRET: expected at least 16 characters (the value is not shown)');
+  if (secret !== undefined && secret.length < 16)
+    throw new SettingError('HEADGATE_SECRET: expected at least 16 characters (the value is not shown)');
   const redis = setting('redis', 'HEADGATE_REDIS');
   return {
     rules: setting('rules', 'HEADGATE_RULES'),

@@ -12,8 +12,19 @@ export function openRedis({ kind, nodes, name, username, password, database, tls
   };
   if (kind === 'cluster') return redisStore({ client: new Cluster([...nodes], { lazyConnect: true, redisOptions: login }) });
   if (kind === 'sentinel') {
-    return redisStore({ client: new Redis({ lazyConnect: true, sentinels: [...nodes], name: name ?? '', db: database, ...login, enableTLSForSentinelMode: tls }) });
+    return redisStore({
+      client: new Redis({
+        lazyConnect: true,
+        sentinels: [...nodes],
+        name: name ?? '',
+        db: database,
+        ...login,
+        enableTLSForSentinelMode: tls,
+      }),
+    });
   }
   const [node] = nodes;
-  return redisStore({ client: new Redis({ lazyConnect: true, host: node?.host ?? '127.0.0.1', port: node?.port ?? 6379, db: database, ...login }) });
+  return redisStore({
+    client: new Redis({ lazyConnect: true, host: node?.host ?? '127.0.0.1', port: node?.port ?? 6379, db: database, ...login }),
+  });
 }

@@ -27,6 +27,21 @@ export interface Step<S> {
  */
 export type View = readonly number[];
 
+/** Whose view: what a check of this cost would see. */
+export interface Look<L extends CountedLimit> {
+  readonly limit: L;
+  readonly now: number;
+  readonly cost: number;
+}
+
+/** Units coming back to a stored state. */
+export interface Back<L extends CountedLimit, S> {
+  readonly stored: S;
+  readonly receipt: Receipt & { readonly limit: L };
+  readonly now: number;
+  readonly units: number;
+}
+
 export interface Description {
   readonly remaining: number;
   /** When this cost could pass, counted from now; 0 if it could now, `Infinity` if never. */
@@ -51,13 +66,13 @@ export interface Algorithm<L extends CountedLimit, S> {
   overreaches(stored: S, limit: L, now: number): boolean;
   take(ask: Ask<L, S>): Step<S>;
   /** `state` as `current` or `take` returned it. */
-  view(state: S, limit: L, now: number, cost: number): View;
-  describe(view: View, limit: L, now: number, cost: number): Description;
+  view(look: Look<L> & { readonly state: S }): View;
+  describe(look: Look<L> & { readonly view: View }): Description;
   /**
    * The stored state after at most `units` came back, by the rule of giving back, and how many did. Works on the state as it
    * is stored, so that a limit changed meanwhile does not matter.
    */
-  giveBack(stored: S, receipt: Receipt & { readonly limit: L }, now: number, units: number): { state: S; returned: number };
+  giveBack(back: Back<L, S>): { state: S; returned: number };
   /** When the state is worth no more than an absent one, in microseconds since 1970; at or before now: already. */
   expiresAt(state: S, limit: L, now: number): number;
 }

@@ -51,9 +51,9 @@ export const concurrencyAlgorithm: Algorithm<ConcurrencyLimit, ConcurrencyState>
     return { state: { holders: [...state.holders, { id: holder, until: now + limit.expiresUs, cost }] }, allowed: true, taken: cost };
   },
 
-  view: (state, limit, _now, cost) => [total(state), passesAt(state, limit, cost), lastUntil(state)],
+  view: ({ state, limit, cost }) => [total(state), passesAt(state, limit, cost), lastUntil(state)],
 
-  describe(view, limit, now, cost) {
+  describe({ view, limit, now, cost }) {
     const [held = 0, passes = 0, last = 0] = view;
     const wait = passes === 0 ? 0 : passes - now;
     return {
@@ -63,7 +63,7 @@ export const concurrencyAlgorithm: Algorithm<ConcurrencyLimit, ConcurrencyState>
     };
   },
 
-  giveBack(stored, receipt, now) {
+  giveBack({ stored, receipt, now }) {
     const gone = stored.holders.find((holder) => holder.id === receipt.holder);
     const holders = stored.holders.filter((holder) => holder !== gone);
     return { state: { holders }, returned: gone !== undefined && gone.until > now ? gone.cost : 0 };

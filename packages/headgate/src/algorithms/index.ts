@@ -20,5 +20,5 @@ const algorithms = {
 /** The arithmetic of a kind of limit. The state's type is the algorithm's own business. */
 export function algorithmOf(kind: CountedLimit['kind']): Algorithm<CountedLimit, unknown> {
   // Each algorithm is only ever handed limits and states of its own kind; the table keeps the pairing.
-  return algorithms[kind] as unknown as Algorithm<CountedLimit, unknown>;
+  return algorithms[kind];
 }

@@ -67,9 +67,9 @@ export const slidingLogAlgorithm: Algorithm<SlidingLogLimit, LogState> = {
     return { state: countRefused && limit.limit > 0 ? compact(add(cost), limit.limit) : state, allowed: false, taken: 0 };
   },
 
-  view: (state, limit, _now, cost) => [state.total, passesAt(state, limit, cost), state.entries.at(-1)?.at ?? 0],
+  view: ({ state, limit, cost }) => [state.total, passesAt(state, limit, cost), state.entries.at(-1)?.at ?? 0],
 
-  describe(view, limit, now, cost) {
+  describe({ view, limit, now, cost }) {
     const [total = 0, passes = 0, last = 0] = view;
     const wait = passes === 0 ? 0 : passes - now;
     return {
@@ -79,7 +79,7 @@ export const slidingLogAlgorithm: Algorithm<SlidingLogLimit, LogState> = {
     };
   },
 
-  giveBack(stored, receipt, now, units) {
+  giveBack({ stored, receipt, now, units }) {
     const index = stored.entries.findIndex((entry) => entry.at === receipt.takenAt && entry.cost >= units);
     const entry = stored.entries[index];
     if (entry === undefined || entry.at + receipt.limit.windowUs <= now) return { state: stored, returned: 0 };

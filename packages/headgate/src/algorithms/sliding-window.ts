@@ -11,15 +11,17 @@ export interface SlidingWindowState {
 
 const endAt = (limit: SlidingWindowLimit, now: number): number => (Math.floor(now / limit.windowUs) + 1) * limit.windowUs;
 
-/** The count in force: the previous window weighs as much as it still overlaps, rounded up. */
-const inForce = (current: number, previous: number, left: number, windowUs: number): number =>
+/** The count in force: the previous window weighs as much as it still overlaps (`left` of its length), rounded up. */
+const inForce = ([current = 0, previous = 0]: readonly number[], left: number, { windowUs }: SlidingWindowLimit): number =>
   current + (previous === 0 ? 0 : mulDivCeil(left, previous, windowUs));
 
 /** When `cost` fits if nobody else takes: while the previous window fades, or while this one does in its turn. */
-function passesAt(view: readonly number[], limit: SlidingWindowLimit, end: number, cost: number): number {
-  const [current = 0, previous = 0] = view;
-  const { windowUs } = limit;
-  const room = limit.limit - cost;
+function passesAt(
+  [current = 0, previous = 0]: readonly number[],
+  { limit, windowUs }: SlidingWindowLimit,
+  { end, cost }: { end: number; cost: number },
+): number {
+  const room = limit - cost;
   if (current <= room) return end - mulDivFloor(windowUs, room - current, previous);
   return end + windowUs - mulDivFloor(windowUs, room, current);
 }
@@ -39,20 +41,20 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowLimit, SlidingWindow
 
   take({ state, limit, now, cost, least, countRefused }) {
     const { current, previous, end } = state;
-    const free = limit.limit - inForce(current, previous, end - now, limit.windowUs);
+    const free = limit.limit - inForce([current, previous], end - now, limit);
     const taken = least === 0 ? cost : fit(free, cost, least);
     const add = (units: number): SlidingWindowState => ({ current: Math.min(current + units, largestCount), previous, end });
     if (taken > 0) return { state: add(taken), allowed: true, taken };
     return { state: countRefused ? add(cost) : state, allowed: false, taken: 0 };
   },
 
-  view: (state) => [state.current, state.previous],
+  view: ({ state }) => [state.current, state.previous],
 
-  describe(view, limit, now, cost) {
+  describe({ view, limit, now, cost }) {
     const [current = 0, previous = 0] = view;
     const end = endAt(limit, now);
-    const used = inForce(current, previous, end - now, limit.windowUs);
-    const wait = (): number => (used + cost <= limit.limit ? 0 : passesAt(view, limit, end, cost) - now);
+    const used = inForce(view, end - now, limit);
+    const wait = (): number => (used + cost <= limit.limit ? 0 : passesAt(view, limit, { end, cost }) - now);
     return {
       remaining: Math.max(0, limit.limit - used),
       retryAfterUs: cost > limit.limit ? Number.POSITIVE_INFINITY : wait(),
@@ -61,7 +63,7 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowLimit, SlidingWindow
     };
   },
 
-  giveBack(stored, receipt, now, units) {
+  giveBack({ stored, receipt, now, units }) {
     if (stored.end !== receipt.windowEnd || stored.end <= now) return { state: stored, returned: 0 };
     const returned = Math.min(units, stored.current);
     return { state: { ...stored, current: stored.current - returned }, returned };

@@ -60,12 +60,13 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketLimit, BucketState> = {
     return { state: countRefused ? add(debtCap(limit, 'refused')) : state, allowed: false, taken: 0 };
   },
 
-  view: (state) => [state.used],
+  view: ({ state }) => [state.used],
 
-  describe(view, limit, _now, cost) {
+  describe({ view, limit, cost }) {
     const used = view[0] ?? 0;
     const full = limit.capacity * millionth;
-    const missing = used + cost * millionth - full;
+    // In this order: the sum of used and cost may be above 2^53, the differences never are.
+    const missing = used - (full - cost * millionth);
     const retryAfterUs = cost > limit.capacity ? Number.POSITIVE_INFINITY : missing > 0 ? refillUs(limit, missing) : 0;
     return {
       remaining: Math.max(0, Math.floor((full - used) / millionth)),
@@ -74,7 +75,7 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketLimit, BucketState> = {
     };
   },
 
-  giveBack(stored, receipt, now, units) {
+  giveBack({ stored, receipt, now, units }) {
     const flowedBack = credit(receipt.limit, now - receipt.takenAt, units * millionth);
     const back = Math.min(stored.used, units * millionth - flowedBack);
     return { state: { used: stored.used - back, at: stored.at }, returned: back / millionth };

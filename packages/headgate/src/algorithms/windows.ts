@@ -40,9 +40,9 @@ function countedWindow<L extends FixedWindowLimit | QuotaLimit>(rule: WindowRule
       };
     },
 
-    view: (state) => [state.count, state.end],
+    view: ({ state }) => [state.count, state.end],
 
-    describe(view, limit, now, cost) {
+    describe({ view, limit, now, cost }) {
       const [count = 0, end = now] = view;
       const wait = cost > limit.limit ? Number.POSITIVE_INFINITY : count + cost > limit.limit ? end - now : 0;
       return {
@@ -53,7 +53,7 @@ function countedWindow<L extends FixedWindowLimit | QuotaLimit>(rule: WindowRule
       };
     },
 
-    giveBack(stored, receipt, now, units) {
+    giveBack({ stored, receipt, now, units }) {
       if (stored.end !== receipt.windowEnd || stored.end <= now) return { state: stored, returned: 0 };
       const returned = Math.min(units, stored.count);
       return { state: { count: stored.count - returned, end: stored.end }, returned };

@@ -61,10 +61,12 @@ function groupsOf(address: string): number[] {
   return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
 }
 
-/** Canonical text of IPv6 groups (RFC 5952): the longest run of zeros is shortened. */
+const zerosIn = (run: string): number => run.split('0').length;
+
+/** Canonical text of IPv6 groups (RFC 5952): the longest run of zeros is shortened, of equal ones the first. */
 function textOf(groups: readonly number[]): string {
   const full = groups.map((group) => group.toString(16)).join(':');
-  const runs = [...full.matchAll(/(?:^|:)0(?::0)+(?=:|$)/g)].sort((a, b) => b[0].length - a[0].length);
+  const runs = [...full.matchAll(/(?:^|:)0(?::0)+(?=:|$)/g)].sort((a, b) => zerosIn(b[0]) - zerosIn(a[0]));
   const run = runs[0];
   if (run === undefined) return full;
   return `${full.slice(0, run.index)}::${full.slice(run.index + run[0].length).replace(/^:/, '')}`;
@@ -132,7 +134,7 @@ const parameter = /[ \t]*([!#$%&'*+.^_`|~\w-]+)=(?:([^\s;,"\\]+)|"((?:[^"\\]|\\.
 /** The `for` of a `Forwarded` element; undefined if it has none, has two, or cannot be read. */
 function forOf(element: string): string | undefined {
   let found: string | undefined;
-  for (parameter.lastIndex = 0; parameter.lastIndex < element.length; ) {
+  for (parameter.lastIndex = 0; parameter.lastIndex < element.length;) {
     const [whole, name = '', plain, quoted = ''] = parameter.exec(element) ?? [];
     if (whole === undefined) return undefined;
     if (name.toLowerCase() !== 'for') continue;
@@ -246,6 +248,8 @@ export function forwardedWatch(trust: Trust, warn: (message: string) => void): (
   return (headers) => {
     if (warned || sources.every((source) => headers[source] === undefined)) return;
     warned = true;
-    warn('requests carry forwarded addresses, but no proxy is trusted: clients behind one proxy share one budget; name the proxies in trustProxies');
+    warn(
+      'requests carry forwarded addresses, but no proxy is trusted: clients behind one proxy share one budget; name the proxies in trustProxies',
+    );
   };
 }

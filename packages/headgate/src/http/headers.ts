@@ -47,7 +47,8 @@ function parametersOf(limit: Limit): string | undefined {
       return `;q=${units(limit.limit)};w=${seconds(limit.windowUs)}`;
     case 'quota': {
       // w is one number: months and years have no fixed length, and neither have days where clocks are put forward and back.
-      const length = limit.period === 'hour' ? 3600 : limit.timeZone === 'UTC' ? { day: 86_400, week: 604_800, month: undefined, year: undefined }[limit.period] : undefined;
+      const inUtc = limit.timeZone === 'UTC' ? { day: 86_400, week: 604_800, month: undefined, year: undefined } : undefined;
+      const length = limit.period === 'hour' ? 3600 : inUtc?.[limit.period];
       return `;q=${units(limit.limit)}${length === undefined ? '' : `;w=${length}`}`;
     }
     case 'concurrency':
@@ -81,7 +82,10 @@ function policyMember({ name, limit, partitionKey }: Policy): string | undefined
  */
 export function policyOf(name: string, limit: Limit, options: { partitionKey?: Uint8Array } = {}): Policy {
   if (typeof name !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(name)) {
-    throw new ConfigError('HEADGATE_BAD_OPTION', `policyOf: a policy's name is 1 to 128 printable ASCII characters; got ${show(name)}; rename it`);
+    throw new ConfigError(
+      'HEADGATE_BAD_OPTION',
+      `policyOf: a policy's name is 1 to 128 printable ASCII characters; got ${show(name)}; rename it`,
+    );
   }
   return Object.freeze({ name, limit, ...options });
 }
@@ -111,16 +115,16 @@ export function policyHeader(policies: readonly Policy[]): string | undefined {
 
 /**
  * Seconds within which the client can use no more than what remains; undefined where time says nothing. For a refusal, when to
- * come again. Else until all is there again: a bucket gives some earlier, but a client told "19 left, t=1" by a bucket of 2/s
- * would send 19 a second.
+ * come again; for a window, when it ends. A bucket has no end: its `t` is the time in which as many units flow back as remain, so
+ * that "r in every t" is a pace it keeps up with. (The time to full is not: with 19 of 20 left at 2/s it would say 19 a second.)
  */
 function effectiveWindow({ decision, limit }: Answered): number | undefined {
-  const { allowed, reason, remaining, retryAfterMs, resetAfterMs } = decision;
+  const { allowed, remaining, retryAfterMs, resetAfterMs } = decision;
   if (!allowed && Number.isFinite(retryAfterMs)) return seconds(retryAfterMs * 1000);
   if (limit.kind === 'concurrency' || !Number.isFinite(resetAfterMs)) return undefined;
-  // An empty bucket (or one in debt) has its next unit when all the others are still missing, long before it is full.
-  if (limit.kind === 'tokenBucket' && remaining === 0 && reason === 'ok') return seconds(resetAfterMs * 1000 - (limit.capacity - 1) * emissionUs(limit));
-  return seconds(resetAfterMs * 1000);
+  if (limit.kind !== 'tokenBucket') return seconds(resetAfterMs * 1000);
+  // An empty bucket, or one in debt, has its next unit when all the others are still missing.
+  return seconds(remaining > 0 ? remaining * emissionUs(limit) : resetAfterMs * 1000 - (limit.capacity - 1) * emissionUs(limit));
 }
 
 function stateMember(answered: Answered): string | undefined {
@@ -147,9 +151,10 @@ function told(answers: readonly Answered[]): readonly Answered[] {
 
 /**
  * The value of `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11, section 4): for each rule the units left, `r`, and the
- * seconds `t`, rounded up, within which the client can use no more than those. Of a rule that refused, `t` is the wait. Left out
- * are unlimited and shadow rules, and what was decided without the shared store: that is no number to plan with. Of several keys
- * of one rule, without `partitionKey` only the tightest is told. Undefined if nothing is left: then send no field.
+ * seconds `t`, rounded up, within which the client can use no more than those: to the end of a window, and for a token bucket
+ * the time in which as many flow back. Of a rule that refused, `t` is the wait; a concurrency limit that passes has none. Left
+ * out are unlimited and shadow rules, and what was decided without the shared store: that is no number to plan with. Of several
+ * keys of one rule, without `partitionKey` only the tightest is told. Undefined if nothing is left: then send no field.
  *
  * @example
  * ```ts
@@ -185,7 +190,9 @@ export function listOf(decisions: Decision | GroupDecision | readonly Decision[]
  * ```
  */
 export function retryAfter(decisions: Decision | GroupDecision | readonly Decision[]): string | undefined {
-  const waits = listOf(decisions).filter(({ allowed }) => !allowed).map(({ retryAfterMs }) => retryAfterMs);
+  const waits = listOf(decisions)
+    .filter(({ allowed }) => !allowed)
+    .map(({ retryAfterMs }) => retryAfterMs);
   if (waits.length === 0 || waits.includes(Number.POSITIVE_INFINITY)) return undefined;
   return String(seconds(Math.max(...waits) * 1000));
 }
@@ -204,7 +211,7 @@ export function retryAfter(decisions: Decision | GroupDecision | readonly Decisi
  * const limiter = createLimiter({ rules: { search: { limit } } });
  * const decision = await limiter.check('search', 'key42');
  * console.log(rateLimitFields([{ decision, limit }]));
- * // { 'RateLimit-Policy': '"search";q=20;w=10', RateLimit: '"search";r=19;t=1' }
+ * // { 'RateLimit-Policy': '"search";q=20;w=10', RateLimit: '"search";r=19;t=10' }
  * ```
  */
 export function rateLimitFields(answers: readonly Answered[]): Record<string, string> {

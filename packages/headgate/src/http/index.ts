@@ -3,4 +3,13 @@ export { policyHeader, policyOf, rateLimitFields, rateLimitHeader, retryAfter, t
 export { problem, problemContentType, problemOf, quotaExceeded, temporaryReducedCapacity, type Problem } from './problem.js';
 
 /** Who the client is. */
-export { clientAddress, forwardedWatch, normalizeAddress, trustProxies, trustsPeer, type AddressSource, type Headers, type Trust } from './client-ip.js';
+export {
+  clientAddress,
+  forwardedWatch,
+  normalizeAddress,
+  trustProxies,
+  trustsPeer,
+  type AddressSource,
+  type Headers,
+  type Trust,
+} from './client-ip.js';

@@ -48,7 +48,9 @@ export function problem(options: { type?: string; title: string; status: number;
 }
 
 /** Names only: the key is whose budget it is, and that is nobody else's business. */
-const violated = (refused: readonly Decision[]): Pick<Problem, 'violated-policies'> => ({ 'violated-policies': [...new Set(refused.map(({ rule }) => rule))] });
+const violated = (refused: readonly Decision[]): Pick<Problem, 'violated-policies'> => ({
+  'violated-policies': [...new Set(refused.map(({ rule }) => rule))],
+});
 
 /**
  * The problem `quota-exceeded`, status 429 (draft-ietf-httpapi-ratelimit-headers-11, section 5), naming the rules that refuse.

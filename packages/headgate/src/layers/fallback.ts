@@ -43,7 +43,10 @@ export function fallback({ local, clock, fleetSize }: FallbackOptions): (group: 
 
   return async (group) => {
     const fixed = group.checks.map(byPolicy);
-    const refused = !passes(group, fixed.map((outcome) => outcome?.allowed ?? true));
+    const refused = !passes(
+      group,
+      fixed.map((outcome) => outcome?.allowed ?? true),
+    );
     const counted = group.checks.filter((_, index) => fixed[index] === undefined).map((check) => ({ ...check, limit: share(check.limit) }));
     const decided = counted.length === 0 ? undefined : await local.decide({ checks: counted, dry: group.dry === true || refused });
     let next = 0;

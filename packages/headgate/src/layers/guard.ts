@@ -19,7 +19,7 @@ function attempt<T>(call: () => Promise<T>): Promise<T> {
   try {
     return call();
   } catch (error) {
-    return Promise.reject(error as Error);
+    return Promise.reject(error);
   }
 }
 

@@ -84,7 +84,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     const bannedUntil = slot.stored?.bannedUntil ?? 0;
     const expiresAt = Math.max(algorithm.expiresAt(slot.state, check.limit, now), bannedUntil);
     if (expiresAt <= now) return budgets.delete(slot.id);
-    const { remaining } = algorithm.describe(algorithm.view(slot.state, check.limit, now, 1), check.limit, now, 1);
+    const look = { limit: check.limit, now, cost: 1 };
+    const { remaining } = algorithm.describe({ ...look, view: algorithm.view({ ...look, state: slot.state }) });
     const fullness = bannedUntil > now ? 0 : fullnessOf(remaining, sizeOf(check.limit));
     budgets.set(slot.id, { state: slot.state, bannedUntil, expiresAt, fullness }, now);
   }
@@ -110,27 +111,32 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       return step;
     };
     const steps = checks.map(take);
-    const allowed = passes(group, steps.map((step) => step.allowed));
+    const allowed = passes(
+      group,
+      steps.map((step) => step.allowed),
+    );
     if (!allowed || dry) {
       for (const slot of slots) slot.state = slot.base;
-      if (!dry) checks.forEach((check, index) => void (check.countRefused && take(check, index)));
+      if (!dry) for (const [index, check] of checks.entries()) if (check.countRefused) take(check, index);
     }
     checks.forEach((check, index) => {
       const slot = slots[index];
       if (slot !== undefined && (slot.state !== slot.base || (!dry && overreaches(slot, check, now)))) save(slot, check, now);
     });
     const costs = costsTogether(group, idOf);
-    const outcomes = checks.map((check, index) =>
-      outcomeOf({
+    const outcomes = checks.map((check, index) => {
+      const { limit } = check;
+      const cost = costs[index] ?? check.cost;
+      return outcomeOf({
         check,
-        cost: costs[index] ?? check.cost,
+        cost,
         now,
-        view: algorithmOf(check.limit.kind).view(slots[index]?.state, check.limit, now, costs[index] ?? check.cost),
+        view: algorithmOf(limit.kind).view({ state: slots[index]?.state, limit, now, cost }),
         allowed: steps[index]?.allowed === true,
         taken: allowed && !dry ? (steps[index]?.taken ?? 0) : 0,
         bannedUntil: banned[index],
-      }),
-    );
+      });
+    });
     return { now, allowed, outcomes, source: 'store', degraded: false };
   }
 
@@ -149,9 +155,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     const id = budgetId(receipt.rule, receipt.key, receipt.limit.kind);
     const stored = budgets.get(id);
     if (stored?.state === undefined || stored.expiresAt <= now) return 0;
-    const { state, returned } = algorithmOf(receipt.limit.kind).giveBack(stored.state, receipt, now, units);
+    const { state, returned } = algorithmOf(receipt.limit.kind).giveBack({ stored: stored.state, receipt, now, units });
     if (returned === 0 || (onceId !== undefined && !redeem(onceId, returnableUntil(receipt), now))) return 0;
-    stored.state = state;
+    // Perhaps no longer closed; the next check finds out how full it is.
+    budgets.set(id, { ...stored, state, fullness: Math.max(1, stored.fullness) }, now);
     return returned;
   }
 
@@ -175,7 +182,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       const id = budgetId(rule, key, kind);
       const stored = budgets.get(id);
       if (stored === undefined && bannedUntil === 0) continue;
-      if (stored === undefined && !budgets.hasRoom(now)) throw new StoreError(`the memory store is full of closed budgets (maxKeys ${maxKeys})`);
+      if (stored === undefined && !budgets.hasRoom(now))
+        throw new StoreError(`the memory store is full of closed budgets (maxKeys ${maxKeys})`);
       const live = stored !== undefined && stored.state !== undefined && stored.expiresAt > now;
       const expiresAt = Math.max(bannedUntil, live ? stored.expiresAt : 0);
       budgets.set(id, { state: live ? stored.state : undefined, bannedUntil, expiresAt, fullness: 0 }, now);

@@ -24,7 +24,7 @@ export function outcomeOf({ check, cost, now, view, allowed, taken, bannedUntil 
     const left = bannedUntil - now;
     return { allowed: false, taken: 0, remaining: 0, retryAfterUs: left, resetAfterUs: left, reason: 'banned' };
   }
-  const { remaining, retryAfterUs, resetAfterUs, windowEnd } = algorithmOf(limit.kind).describe(view, limit, now, cost);
+  const { remaining, retryAfterUs, resetAfterUs, windowEnd } = algorithmOf(limit.kind).describe({ view, limit, now, cost });
   const never = retryAfterUs === Number.POSITIVE_INFINITY;
   return {
     allowed,

@@ -35,9 +35,9 @@ export async function decideSplit(group: Group, { placeOf, decide, giveBack }: S
   const settled = await Promise.allSettled(parts.map((part) => decide(part.group)));
   const outcomes: Outcome[] = [];
   const decided: GroupOutcome[] = [];
-  let failure: unknown;
+  let failure: Error | undefined;
   settled.forEach((result, number) => {
-    if (result.status === 'rejected') failure ??= result.reason;
+    if (result.status === 'rejected') failure ??= result.reason as Error;
     else {
       decided.push(result.value);
       parts[number]?.indices.forEach((index, i) => {

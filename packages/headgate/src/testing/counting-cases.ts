@@ -48,7 +48,10 @@ export const countingCases: readonly StoreCase[] = [
       }
       minutes.push(passed);
     }
-    assert.ok(minutes.slice(6).every((passed) => passed === 10), `passed per minute: ${minutes.join(', ')}`);
+    assert.ok(
+      minutes.slice(6).every((passed) => passed === 10),
+      `passed per minute: ${minutes.join(', ')}`,
+    );
   }),
   storeCase('asked steadily above its limit, a sliding window passes its limit in each window', async ({ one, seconds }) => {
     const limit = slidingWindow({ limit: 10, window: '1m' });
@@ -61,7 +64,10 @@ export const countingCases: readonly StoreCase[] = [
       }
       minutes.push(passed);
     }
-    assert.ok(minutes.slice(1).every((passed) => passed >= 9 && passed <= 11), `passed per minute: ${minutes.join(', ')}`);
+    assert.ok(
+      minutes.slice(1).every((passed) => passed >= 9 && passed <= 11),
+      `passed per minute: ${minutes.join(', ')}`,
+    );
   }),
   storeCase('bucket 3, 3/s, a call each 100 ms for 10 s: 33 pass, and remaining never exceeds the limit', async ({ one, seconds }) => {
     let passed = 0;
@@ -73,18 +79,28 @@ export const countingCases: readonly StoreCase[] = [
     }
     assert.ok(passed >= 32 && passed <= 33, `${passed} passed`);
   }),
-  storeCase('a group of 1 a minute and 100 a minute, asked 10 times: 1 passes, and the larger rule shows 1 used', async ({ check, group, remaining }) => {
-    const one = fixedWindow({ limit: 1, window: '1m' });
-    const hundred = fixedWindow({ limit: 100, window: '1m' });
-    let passed = 0;
-    for (let i = 0; i < 10; i += 1) {
-      const decided = await group([check(one, { rule: 'one' }), check(hundred, { rule: 'hundred' })]);
-      if (decided.allowed) passed += 1;
-      else assert.deepEqual(decided.outcomes.map(({ allowed, taken }) => [allowed, taken]), [[false, 0], [true, 0]]);
-    }
-    assert.equal(passed, 1);
-    assert.equal(await remaining(hundred, { rule: 'hundred' }), 99);
-  }),
+  storeCase(
+    'a group of 1 a minute and 100 a minute, asked 10 times: 1 passes, and the larger rule shows 1 used',
+    async ({ check, group, remaining }) => {
+      const one = fixedWindow({ limit: 1, window: '1m' });
+      const hundred = fixedWindow({ limit: 100, window: '1m' });
+      let passed = 0;
+      for (let i = 0; i < 10; i += 1) {
+        const decided = await group([check(one, { rule: 'one' }), check(hundred, { rule: 'hundred' })]);
+        if (decided.allowed) passed += 1;
+        else
+          assert.deepEqual(
+            decided.outcomes.map(({ allowed, taken }) => [allowed, taken]),
+            [
+              [false, 0],
+              [true, 0],
+            ],
+          );
+      }
+      assert.equal(passed, 1);
+      assert.equal(await remaining(hundred, { rule: 'hundred' }), 99);
+    },
+  ),
   storeCase('a special limit of 3 inside a limit of 10, asked 5 times: the wider one has 7 left', async ({ check, group, remaining }) => {
     const wide = fixedWindow({ limit: 10, window: '1m' });
     const special = fixedWindow({ limit: 3, window: '1m' });

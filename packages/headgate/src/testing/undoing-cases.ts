@@ -58,7 +58,10 @@ export const undoingCases: readonly StoreCase[] = [
     assert.equal(await giveBack(receipt, { onceId: 'id1' }), 0);
     assert.equal(await remaining(perMinute), 3);
     if (receipt === undefined) throw new Error('nothing was taken');
-    assert.deepEqual([await store.claim(receipt, 'id1'), await store.claim(receipt, 'id2'), await store.claim(receipt, 'id2')], [false, true, false]);
+    assert.deepEqual(
+      [await store.claim(receipt, 'id1'), await store.claim(receipt, 'id2'), await store.claim(receipt, 'id2')],
+      [false, true, false],
+    );
   }),
   storeCase('a settle charges whatever happens: into debt, until that has flowed back', async ({ one, seconds }) => {
     const limit = tokenBucket({ capacity: 100, refill: '100/m' });
@@ -113,20 +116,23 @@ export const undoingCases: readonly StoreCase[] = [
     assert.equal(await passing(10, tokenBucket({ capacity: 20, refill: '20/s' }), { key: 'half' }), 10);
     assert.equal(await remaining(tokenBucket({ capacity: 20, refill: '2/m' }), { key: 'half' }), 10);
   }),
-  storeCase('a banned key is refused until the ban ends or is lifted; a reset lifts no ban', async ({ one, store, target, seconds, remaining }) => {
-    await one(bucket, { cost: 5 });
-    await store.ban(target(bucket), 60_000_000);
-    const banned = await one(bucket);
-    assert.deepEqual([banned.allowed, banned.reason, banned.remaining, banned.retryAfterUs], [false, 'banned', 0, 60_000_000]);
-    await store.reset(target(bucket));
-    assert.equal((await one(bucket)).reason, 'banned');
-    assert.equal((await one(bucket, { key: 'other' })).allowed, true);
-    await seconds(60);
-    assert.equal((await one(bucket)).allowed, true);
-    await store.ban(target(perMinute), 3_600_000_000);
-    await store.unban(target(perMinute));
-    assert.equal(await remaining(perMinute), 5);
-  }),
+  storeCase(
+    'a banned key is refused until the ban ends or is lifted; a reset lifts no ban',
+    async ({ one, store, target, seconds, remaining }) => {
+      await one(bucket, { cost: 5 });
+      await store.ban(target(bucket), 60_000_000);
+      const banned = await one(bucket);
+      assert.deepEqual([banned.allowed, banned.reason, banned.remaining, banned.retryAfterUs], [false, 'banned', 0, 60_000_000]);
+      await store.reset(target(bucket));
+      assert.equal((await one(bucket)).reason, 'banned');
+      assert.equal((await one(bucket, { key: 'other' })).allowed, true);
+      await seconds(60);
+      assert.equal((await one(bucket)).allowed, true);
+      await store.ban(target(perMinute), 3_600_000_000);
+      await store.unban(target(perMinute));
+      assert.equal(await remaining(perMinute), 5);
+    },
+  ),
   storeCase('a ban keeps the units used', async ({ one, store, target, seconds, remaining }) => {
     const slow = fixedWindow({ limit: 5, window: '1h' });
     await one(slow, { cost: 4 });
@@ -141,7 +147,18 @@ export const undoingCases: readonly StoreCase[] = [
     assert.deepEqual([await remaining(bucket), await remaining(bucket, { key: 'other' })], [20, 15]);
   }),
   storeCase('pairs of rule and key never meet', async ({ one, remaining }) => {
-    const pairs = [['a', 'bc'], ['ab', 'c'], ['a', 'b:c'], ['a:b', 'c'], ['a', 'b}c'], ['a}', '{c'], ['a', 'x'.repeat(500)], ['a', `${'x'.repeat(500)}y`], ['a', 'ü'], ['a', '%C3%BC']];
+    const pairs = [
+      ['a', 'bc'],
+      ['ab', 'c'],
+      ['a', 'b:c'],
+      ['a:b', 'c'],
+      ['a', 'b}c'],
+      ['a}', '{c'],
+      ['a', 'x'.repeat(500)],
+      ['a', `${'x'.repeat(500)}y`],
+      ['a', 'ü'],
+      ['a', '%C3%BC'],
+    ];
     for (const [rule = '', key = ''] of pairs) {
       assert.equal(await remaining(perMinute, { rule, key }), 5, `${rule} ${key.slice(0, 20)}`);
       await one(perMinute, { rule, key });

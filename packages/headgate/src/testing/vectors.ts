@@ -30,7 +30,14 @@ interface Vector {
   readonly steps: readonly Step[];
 }
 
-const makers: Record<string, (options: never) => CountedLimit> = { tokenBucket, fixedWindow, slidingWindow, slidingLog, quota, concurrency };
+const makers: Record<string, (options: never) => CountedLimit> = {
+  tokenBucket,
+  fixedWindow,
+  slidingWindow,
+  slidingLog,
+  quota,
+  concurrency,
+};
 
 function limitOf({ limit }: Vector): CountedLimit {
   const [[kind, options]] = Object.entries(limit) as [[string, never]];
@@ -64,7 +71,11 @@ function vectorCase(vector: Vector): StoreCase {
         for (let i = 1; i <= times; i += 1) {
           holder += 1;
           const outcome = await one(limit, { cost, ...(limit.kind === 'concurrency' ? { holder: `h${holder}` } : undefined) });
-          compare(outcome, i === times ? { ...expected, ...last } : { allowed: expected.allowed ?? true }, `step ${number + 1}, check ${i}`);
+          compare(
+            outcome,
+            i === times ? { ...expected, ...last } : { allowed: expected.allowed ?? true },
+            `step ${number + 1}, check ${i}`,
+          );
         }
       }
     },

@@ -52,7 +52,7 @@ export function modelStore(clock: { nowUs(): number }) {
         const algorithm = algorithmOf(check.limit.kind);
         const same = checks.slice(0, index + 1).filter((other) => idOf(other, other.limit.kind) === idOf(check, check.limit.kind));
         const cost = same.reduce((sum, other) => sum + other.cost, 0);
-        const view = algorithm.view(algorithm.current(state, check.limit, now), check.limit, now, cost);
+        const view = algorithm.view({ state: algorithm.current(state, check.limit, now), limit: check.limit, now, cost });
         const step = steps[index];
         return outcomeOf({
           check,
@@ -71,7 +71,7 @@ export function modelStore(clock: { nowUs(): number }) {
       const id = idOf(receipt, receipt.limit.kind);
       const entry = entries.get(id);
       if (entry?.state === undefined) return 0;
-      const { state, returned } = algorithmOf(receipt.limit.kind).giveBack(entry.state, receipt, clock.nowUs(), units);
+      const { state, returned } = algorithmOf(receipt.limit.kind).giveBack({ stored: entry.state, receipt, now: clock.nowUs(), units });
       if (returned > 0) entries.set(id, { ...entry, state });
       return returned;
     },

@@ -16,7 +16,11 @@ const limits: readonly (readonly CountedLimit[])[] = [
   ],
   [slidingWindow({ limit: 5, window: '1m' }), slidingWindow({ limit: 5, window: '10s' }), slidingWindow({ limit: 7, window: '3s' })],
   [slidingLog({ limit: 3, window: '1m' }), slidingLog({ limit: 5, window: '10s' })],
-  [quota({ limit: 4, period: 'month', billingDay: 31 }), quota({ limit: 6, period: 'day', timeZone: 'Asia/Kathmandu' }), quota({ limit: 6, period: 'hour' })],
+  [
+    quota({ limit: 4, period: 'month', billingDay: 31 }),
+    quota({ limit: 6, period: 'day', timeZone: 'Asia/Kathmandu' }),
+    quota({ limit: 6, period: 'hour' }),
+  ],
   [concurrency({ limit: 3, expires: '1m' }), concurrency({ limit: 4, expires: '10s' })],
 ];
 
@@ -51,13 +55,18 @@ export function limitOf(rule: number, version: number): CountedLimit {
 
 const rule = fc.nat(limits.length - 1);
 const key = fc.nat(1);
-const often = <T>(value: T, other: fc.Arbitrary<T>): fc.Arbitrary<T> => fc.oneof({ weight: 6, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: other });
+const often = <T>(value: T, other: fc.Arbitrary<T>): fc.Arbitrary<T> =>
+  fc.oneof({ weight: 6, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: other });
 
 const check: fc.Arbitrary<AskedCheck> = fc.record({
   rule,
   key,
   version: often(0, fc.nat(2)),
-  cost: fc.oneof({ weight: 5, arbitrary: fc.constant(1) }, { weight: 2, arbitrary: fc.integer({ min: 2, max: 9 }) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 9_000_000_000 }) }),
+  cost: fc.oneof(
+    { weight: 5, arbitrary: fc.constant(1) },
+    { weight: 2, arbitrary: fc.integer({ min: 2, max: 9 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: 9_000_000_000 }) },
+  ),
   least: often<'cost' | 'some' | 'force'>('cost', fc.constantFrom('some', 'force')),
   ahead: often(0, fc.constantFrom(1, 500_000, 3_000_000, 86_400_000_000)),
   countRefused: often(false, fc.constant(true)),
@@ -71,7 +80,14 @@ const advance = fc.oneof(
 );
 
 const op: fc.Arbitrary<Op> = fc.oneof(
-  { weight: 10, arbitrary: fc.record({ do: fc.constant('decide' as const), checks: fc.array(check, { minLength: 1, maxLength: 3 }), dry: often(false, fc.constant(true)) }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      do: fc.constant('decide' as const),
+      checks: fc.array(check, { minLength: 1, maxLength: 3 }),
+      dry: often(false, fc.constant(true)),
+    }),
+  },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('advance' as const), us: advance }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('giveBack' as const), nth: fc.nat(20), units: fc.integer({ min: 1, max: 9 }) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('extend' as const), nth: fc.nat(20) }) },

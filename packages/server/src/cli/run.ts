@@ -8,7 +8,9 @@ const commands: Record<string, { run: (args: readonly string[]) => Promise<numbe
 
 const overview = `headgate COMMAND [options]
 
-${Object.values(commands).map(({ summary }) => `  ${summary}`).join('\n')}
+${Object.values(commands)
+  .map(({ summary }) => `  ${summary}`)
+  .join('\n')}
   help      tell more of a command: headgate help serve
   version   print the version
 `;

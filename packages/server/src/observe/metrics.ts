@@ -19,9 +19,9 @@ export function createMetrics(): Metrics {
     labelNames: ['rule', 'outcome', 'source'] as const,
     registers,
   });
-  const degraded = new Counter({ name: 'headgate_degraded_decisions_total', help: 'Decisions made without the shared store.', registers });
+  const degraded = new Counter({ name: 'headgate_degraded_total', help: 'Decisions made without the shared store.', registers });
   const reloads = new Counter({
-    name: 'headgate_rules_loads_total',
+    name: 'headgate_rules_reload_total',
     help: 'Rules read, by result: ok, or refused (the rules in force stay).',
     labelNames: ['result'] as const,
     registers,

@@ -11,10 +11,20 @@ import {
   type RuleOptions,
 } from 'headgate';
 import { trustProxies, type Trust } from 'headgate/http';
+import type { z } from 'zod';
 import { RulesError, type Fault, type Places } from './faults.js';
 import { compileKey, compileSources, type KeyPart, type SourcePart } from './identify.js';
 import { compileMatch, type Match } from './match.js';
-import type { LimitEntry, RuleEntry, RulesFile } from './schema.js';
+import {
+  identifySchema,
+  keySchema,
+  limitSchema,
+  matchSchema,
+  rulesFileSchema,
+  trustSchema,
+  type Identify,
+  type LimitEntry,
+} from './schema.js';
 
 /** A rule as the service uses it. */
 export interface ServiceRule {
@@ -56,58 +66,100 @@ function makeLimit(entry: LimitEntry): Limit {
 /** The limit in force for a plan. */
 export function limitInForce(set: RuleSet, name: string, plan: string | undefined): Limit | undefined {
   const options = set.rules.get(name)?.options;
-  return (plan === undefined || !Object.hasOwn(options?.plans ?? {}, plan) ? undefined : options?.plans?.[plan]) ?? options?.limit;
+  const plans = options?.plans;
+  return (plan !== undefined && plans !== undefined && Object.hasOwn(plans, plan) ? plans[plan] : undefined) ?? options?.limit;
 }
 
-/** Compiles rules, collecting every fault. */
-export function compileRules(file: RulesFile, places: Places): RuleSet {
-  const faults: Fault[] = [];
+type Path = readonly PropertyKey[];
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Own fields only: a value may be anything that a file can say. */
+const field = (value: unknown, name: string): unknown => (isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined);
+
+/**
+ * Compiles what a file says, collecting every fault: the schema's of the whole file, and for each part that is well formed by itself
+ * also those that only show when it is made.
+ *
+ * @throws RulesError with all of them
+ */
+export function compileRules(file: unknown, places: Places): RuleSet {
+  const parsed = rulesFileSchema.safeParse(file);
+  const faults: Fault[] = parsed.success ? [] : places.faultsOf(parsed.error.issues);
   const warnings: string[] = [];
-  const attempt = <T>(path: readonly PropertyKey[], make: () => T): T | undefined => {
+
+  /** Makes a part, if it is there and well formed. A malformed one is a fault already, by the schema of the whole file. */
+  function make<S extends z.ZodType, T>(
+    { value, schema, path }: { value: unknown; schema: S; path: Path },
+    maker: (input: z.infer<S>) => T,
+  ): T | undefined {
+    const part = schema.safeParse(value);
+    if (value === undefined || !part.success) return undefined;
     try {
-      return make();
+      return maker(part.data);
     } catch (error) {
       faults.push(places.fault(path, (error as Error).message));
       return undefined;
     }
-  };
+  }
 
-  function compileRule(entry: RuleEntry, index: number): ServiceRule | undefined {
-    const at = (...path: PropertyKey[]): PropertyKey[] => ['rules', index, ...path];
-    const limit = attempt(at('limit'), () => makeLimit(entry.limit));
-    const plans = Object.entries(entry.plans ?? {}).map(([plan, value]) => [plan, attempt(at('plans', plan), () => makeLimit(value))] as const);
-    const match = entry.match && attempt(at('match'), () => compileMatch(entry.match ?? {}));
-    const key = attempt(at('key'), () => compileKey(entry.key ?? []));
-    if (entry.match !== undefined && entry.key === undefined) {
-      faults.push(places.fault(at(), 'a rule with "match" needs a "key": whose budget a request takes from; for one budget for all write key: ["*"]'));
+  function compileOptions(raw: Record<string, unknown>, at: (...path: string[]) => Path): RuleOptions | undefined {
+    const limit = make({ value: raw['limit'], schema: limitSchema, path: at('limit') }, makeLimit);
+    const rawPlans = isRecord(raw['plans']) ? Object.entries(raw['plans']) : [];
+    const plans = rawPlans.map(
+      ([plan, value]) => [plan, make({ value, schema: limitSchema, path: at('plans', plan) }, makeLimit)] as const,
+    );
+    if (limit === undefined || plans.some(([, value]) => value === undefined)) return undefined;
+    const options: Record<string, unknown> = { limit };
+    for (const name of ['whenUnavailable', 'shadow', 'countRefused']) {
+      const value = field(raw, name);
+      if (value !== undefined) options[name] = value;
     }
-    if (key?.length === 1 && key[0]?.from === 'constant') warnings.push(`rule ${JSON.stringify(entry.name)}: its key is a constant, so all clients share one budget`);
-    const { whenUnavailable, shadow, countRefused } = entry;
-    if (limit === undefined || key === undefined || plans.some(([, value]) => value === undefined)) return undefined;
-    const options: RuleOptions = {
-      limit,
-      ...(plans.length > 0 ? { plans: Object.fromEntries(plans) as Record<string, Limit> } : undefined),
-      ...(whenUnavailable === undefined ? undefined : { whenUnavailable }),
-      ...(shadow === undefined ? undefined : { shadow }),
-      ...(countRefused === undefined ? undefined : { countRefused }),
-    };
+    if (plans.length > 0) options['plans'] = Object.fromEntries(plans);
+    return options as unknown as RuleOptions;
+  }
+
+  function compileRule(raw: Record<string, unknown>, index: number): ServiceRule | undefined {
+    const at = (...path: string[]): Path => ['rules', index, ...path];
+    const name = String(raw['name']);
+    const options = compileOptions(raw, at);
+    const match = make({ value: raw['match'], schema: matchSchema, path: at('match') }, compileMatch);
+    const key = raw['key'] === undefined ? [] : make({ value: raw['key'], schema: keySchema, path: at('key') }, compileKey);
+    if (raw['match'] !== undefined && raw['key'] === undefined) {
+      faults.push(
+        places.fault(at(), 'a rule with "match" needs a "key": whose budget a request takes from; for one budget for all write key: ["*"]'),
+      );
+    }
+    if (key?.length === 1 && key[0]?.from === 'constant')
+      warnings.push(`rule ${JSON.stringify(name)}: its key is a constant, so all clients share one budget`);
+    if (!parsed.success || options === undefined || key === undefined) return undefined;
     // The library's own validation of the rule as a whole.
-    if (attempt(at(), () => createLimiter({ rules: { [entry.name]: options } })) === undefined) return undefined;
-    return { name: entry.name, match, key, missingKey: entry.missingKey ?? 'refuse', options };
+    try {
+      createLimiter({ rules: { [name]: options } });
+    } catch (error) {
+      faults.push(places.fault(at(), (error as Error).message.replace(/^rule "(?:[^"\\]|\\.)*"[.:] ?/, '')));
+      return undefined;
+    }
+    return { name, match, key, missingKey: raw['missingKey'] === 'skip' ? 'skip' : 'refuse', options };
   }
 
   const rules = new Map<string, ServiceRule>();
-  const names = new Map<string, number>();
-  for (const [index, entry] of file.rules.entries()) {
-    const before = names.get(entry.name);
-    if (before !== undefined) faults.push(places.fault(['rules', index, 'name'], `rule number ${before + 1} has the same name; names are unique`));
-    names.set(entry.name, index);
-    const rule = compileRule(entry, index);
+  const names = new Map<unknown, number>();
+  const entries = field(file, 'rules');
+  for (const [index, raw] of (Array.isArray(entries) ? (entries as unknown[]) : []).entries()) {
+    if (!isRecord(raw)) continue;
+    const before = names.get(raw['name']);
+    if (before !== undefined && raw['name'] !== undefined) {
+      faults.push(places.fault(['rules', index, 'name'], `rule number ${before + 1} has the same name; names are unique`));
+    } else names.set(raw['name'], index);
+    const rule = compileRule(raw, index);
     if (rule) rules.set(rule.name, rule);
   }
-  const { apiKey = ['header:x-api-key', 'bearer'], account = ['header:x-account'], trustProxies: trusted = [] } = file.identify ?? {};
-  const trust = attempt(['identify', 'trustProxies'], () => trustProxies(trusted));
-  if (faults.length > 0 || trust === undefined) throw new RulesError(faults);
+  const identify: Identify = make({ value: field(file, 'identify'), schema: identifySchema, path: ['identify'] }, (given) => given) ?? {};
+  const trusted = { value: field(field(file, 'identify'), 'trustProxies') ?? [], schema: trustSchema, path: ['identify', 'trustProxies'] };
+  const trust = make(trusted, trustProxies);
+  if (faults.length > 0 || trust === undefined) throw new RulesError(faults.sort((a, b) => a.line - b.line));
+  const { apiKey = ['header:x-api-key', 'bearer'], account = ['header:x-account'] } = identify;
   return {
     rules,
     options: Object.fromEntries([...rules.values()].map(({ name, options }) => [name, options])),

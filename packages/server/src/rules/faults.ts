@@ -1,10 +1,11 @@
-import { LineCounter, type Document, isMap, isNode, isScalar } from 'yaml';
+import { isMap, isNode, isScalar, type Document, type LineCounter } from 'yaml';
 import type { z } from 'zod';
 
 /** One thing that is wrong in a rules source, with where and how to mend it. */
 export interface Fault {
   readonly file: string;
   readonly line: number;
+  /** The rule's name in quotes, or its number, `number 3`, where it has none. */
   readonly rule?: string;
   readonly message: string;
 }
@@ -20,7 +21,7 @@ export class RulesError extends Error {
 }
 
 export function showFault({ file, line, rule, message }: Fault): string {
-  return `${file}:${line}: ${rule === undefined ? '' : `rule ${JSON.stringify(rule)}: `}${message}`;
+  return `${file}:${line}: ${rule === undefined ? '' : `rule ${rule}: `}${message}`;
 }
 
 type Path = readonly PropertyKey[];
@@ -59,31 +60,62 @@ export class Places {
 
   fault(path: Path, message: string): Fault {
     const name = path[0] === 'rules' && typeof path[1] === 'number' ? this.#document.getIn(['rules', path[1], 'name']) : undefined;
-    const rule = path[0] !== 'rules' || typeof path[1] !== 'number' ? undefined : typeof name === 'string' ? name : `number ${path[1] + 1}`;
+    const rule =
+      path[0] !== 'rules' || typeof path[1] !== 'number'
+        ? undefined
+        : typeof name === 'string'
+          ? JSON.stringify(name)
+          : `number ${path[1] + 1}`;
     return { file: this.#file, line: this.#line(path), message, ...(rule === undefined ? undefined : { rule }) };
   }
 
   /** A schema's issues as faults: unknown fields each for itself, with the field that was probably meant. */
   faultsOf(issues: readonly z.core.$ZodIssue[]): Fault[] {
     return issues.flatMap((issue) => {
-      if (issue.code !== 'unrecognized_keys') return [this.fault(issue.path, `${where(issue.path)}${issue.message}${got(this.#document, issue)}`)];
-      return issue.keys.map((key) => this.fault([...issue.path, key], `${where(issue.path)}unknown field ${JSON.stringify(key)}; ${near(key)}`));
+      if (issue.code !== 'unrecognized_keys')
+        return [this.fault(issue.path, `${where(issue.path)}${told(issue)}${got(this.#document, issue)}`)];
+      return issue.keys.map((key) =>
+        this.fault([...issue.path, key], `${where(issue.path)}unknown field ${JSON.stringify(key)}; ${near(key)}`),
+      );
     });
   }
 }
 
 const fields = [
-  'version', 'identify', 'rules', 'apiKey', 'account', 'trustProxies', 'name', 'match', 'method', 'path', 'key', 'missingKey', 'limit', 'plans',
-  'whenUnavailable', 'shadow', 'countRefused', 'tokenBucket', 'fixedWindow', 'slidingWindow', 'slidingLog', 'quota', 'concurrency', 'unlimited',
-  'capacity', 'refill', 'window', 'from', 'period', 'timeZone', 'billingDay', 'expires',
+  ...['version', 'identify', 'rules', 'apiKey', 'account', 'trustProxies', 'name', 'match', 'method', 'path', 'key', 'missingKey', 'limit'],
+  ...['plans', 'whenUnavailable', 'shadow', 'countRefused', 'tokenBucket', 'fixedWindow', 'slidingWindow', 'slidingLog', 'quota'],
+  ...['concurrency', 'unlimited', 'capacity', 'refill', 'window', 'from', 'period', 'timeZone', 'billingDay', 'expires'],
 ];
 
 const plain = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, '');
 
+/** How many letters have to be put in, left out or exchanged to make one word the other. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 0; i < a.length; i += 1) {
+    const next = [i + 1];
+    for (let j = 1; j <= b.length; j += 1) {
+      next.push(Math.min((next[j - 1] ?? 0) + 1, (row[j] ?? 0) + 1, (row[j - 1] ?? 0) + (a[i] === b[j - 1] ? 0 : 1)));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+/** The field that was probably meant: few letters away, or the same word cut or lengthened. */
 function near(key: string): string {
-  const given = plain(key);
-  const found = fields.find((field) => plain(field) === given) ?? fields.find((field) => given.startsWith(plain(field)) || plain(field).startsWith(given));
-  return found === undefined || given === '' ? 'remove it, or see schema/rules.schema.json for the fields that exist' : `did you mean ${JSON.stringify(found)}?`;
+  const given = plain(key).slice(0, 40);
+  const [best] = fields
+    .map((field) => {
+      const name = plain(field);
+      const extended = given.length >= 3 && (given.startsWith(name) || name.startsWith(given));
+      return { field, far: Math.min(distance(given, name), extended ? 2.5 : Number.POSITIVE_INFINITY) };
+    })
+    .filter(({ field, far }) => far <= Math.min(2.5, plain(field).length / 2))
+    .sort((a, b) => a.far - b.far);
+  return best === undefined
+    ? 'remove it, or see schema/rules.schema.json for the fields that exist'
+    : `did you mean ${JSON.stringify(best.field)}?`;
 }
 
 function where(path: Path): string {
@@ -91,10 +123,16 @@ function where(path: Path): string {
   return inside.length === 0 ? '' : `${inside.join('.')}: `;
 }
 
+/** What the schema says, in words of the rules file. */
+function told(issue: z.core.$ZodIssue): string {
+  const whole = issue.code === 'invalid_type' && issue.expected === 'int' ? 'expected a whole number' : issue.message;
+  return whole.replace(/^Invalid input: (.*), received undefined$/, 'is missing; $1').replace(/^Invalid input: /, '');
+}
+
 /** The value itself, unless it is long: a message without it sends people searching. */
 function got(document: Document, issue: z.core.$ZodIssue): string {
   const value: unknown = issue.path.length === 0 ? undefined : document.getIn(issue.path);
-  if (value === undefined) return '';
-  const text = typeof value === 'object' && value !== null ? '' : `; got ${JSON.stringify(value)}`;
+  if (value === undefined || (typeof value === 'object' && value !== null)) return '';
+  const text = `; got ${typeof value === 'number' ? String(value) : JSON.stringify(value)}`;
   return text.length > 100 ? '' : text;
 }

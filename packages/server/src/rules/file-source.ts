@@ -1,23 +1,47 @@
 import { watch } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RuleSet } from './compile.js';
 import { RulesError } from './faults.js';
-import { loadRules } from './load.js';
+import { largestFile, loadRules } from './load.js';
 
 /** Between looks at the file, in milliseconds: a change is noticed within a second even where the system sends no events. */
-const lookEveryMs = 500;
+const lookEveryMs = 400;
+
+/** A content that changed is read again after so many milliseconds, until it stays: editors and `cp` write in steps. */
+const settleMs = 30;
+const mostReads = 5;
 
 /** A file's text, or why there is none. */
 type Content = { readonly text: string } | { readonly problem: string };
 
 async function read(file: string): Promise<Content> {
   try {
+    const { size } = await stat(file);
+    if (size > largestFile) return { problem: `the file is larger than ${largestFile} bytes; is it the right one?` };
     return { text: await readFile(file, 'utf8') };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
-    return { problem: `${code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code})`}; a missing file is not "no limits"` };
+    return {
+      problem: `${code === 'ENOENT' ? 'there is no such file' : `the file cannot be read (${code})`}; a missing file is not "no limits"`,
+    };
   }
+}
+
+const isSame = (a: Content, b: Content): boolean =>
+  'text' in a ? 'text' in b && a.text === b.text : 'problem' in b && a.problem === b.problem;
+
+/** Reads until two readings agree. */
+async function readSettled(file: string, before: Content): Promise<Content> {
+  let content = await read(file);
+  for (let reads = 1; reads < mostReads && !isSame(content, before); reads += 1) {
+    await sleep(settleMs, undefined, { ref: false });
+    const next = await read(file);
+    if (isSame(content, next)) return content;
+    content = next;
+  }
+  return content;
 }
 
 function compile(file: string, content: Content): RuleSet {
@@ -56,17 +80,16 @@ export async function openRulesFile(file: string): Promise<RulesFileSource> {
       again = looking;
       if (looking || stopped) return;
       looking = true;
-      const content = await read(file);
+      const content = await readSettled(file, last);
       looking = false;
       if (stopped) return;
       if (again) void look();
-      if (JSON.stringify(content) === JSON.stringify(last)) return;
+      if (isSame(content, last)) return;
       last = content;
       try {
         onRules(compile(file, content));
       } catch (error) {
-        if (!(error instanceof RulesError)) throw error;
-        onFault(error);
+        onFault(error instanceof RulesError ? error : new RulesError([{ file, line: 1, message: (error as Error).message }]));
       }
     }
 

@@ -19,10 +19,9 @@ export interface Identification {
 
 function compileSource(text: string): SourcePart | undefined {
   if (text === 'bearer') return { from: 'bearer' };
-  const match = /^(header|cookie):(.+)$/.exec(text);
-  if (!match) return undefined;
-  const name = match[2] ?? '';
-  return match[1] === 'header' ? { from: 'header', name: name.toLowerCase() } : { from: 'cookie', name };
+  const [, kind, name] = /^(header|cookie):([!#$%&'*+.^_`|~0-9A-Za-z-]+)$/.exec(text) ?? [];
+  if (name === undefined) return undefined;
+  return kind === 'header' ? { from: 'header', name: name.toLowerCase() } : { from: 'cookie', name };
 }
 
 export function compileSources(texts: readonly string[]): SourcePart[] {
@@ -43,7 +42,8 @@ export function compileKey(parts: readonly string[]): KeyPart[] {
       const other = name.toLowerCase().replace(/:.*/, '');
       return plain === other || plain === `${other}s` || plain === `client${other}` || (name.includes(':') && plain.startsWith(other));
     });
-    if (meant !== undefined) throw new Error(`key: ${JSON.stringify(text)} would be a constant, one budget for everybody; did you mean ${JSON.stringify(meant)}?`);
+    if (meant !== undefined)
+      throw new Error(`key: ${JSON.stringify(text)} would be a constant, one budget for everybody; did you mean ${JSON.stringify(meant)}?`);
     return { from: 'constant', value: text };
   });
 }
@@ -53,7 +53,11 @@ const one = (value: Headers[string]): string | undefined => (typeof value === 's
 function cookie(header: string | undefined, name: string): string | undefined {
   for (const pair of header?.split(';') ?? []) {
     const equals = pair.indexOf('=');
-    if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim().replace(/^"(.*)"$/, '$1');
+    if (equals > 0 && pair.slice(0, equals).trim() === name)
+      return pair
+        .slice(equals + 1)
+        .trim()
+        .replace(/^"(.*)"$/, '$1');
   }
   return undefined;
 }

@@ -1,31 +1,42 @@
 import { z } from 'zod';
 
-const duration = z.union([z.int().min(1), z.string()]).describe('A whole number of milliseconds, or text such as "10s", "1m", "1d".');
+const time = String.raw`(ms|s|m|h|d|w)$`;
+const durationShape = 'write a whole number of milliseconds or text such as "10s", "1.5s", "1m", "1d"';
+const duration = z
+  .union([z.int().min(1), z.string().regex(new RegExp(String.raw`^\d{1,15}(\.\d{1,6})?${time}`), durationShape)], { error: durationShape })
+  .describe('A whole number of milliseconds, or text such as "10s", "1m", "1d".');
 const units = z.int().min(0).max(9_000_000_000);
-const rate = z.string().describe('Whole units per time: "2/s", "120/m", "5/10s", "1/30d".');
+const rate = z
+  .string()
+  .regex(
+    new RegExp(String.raw`^\d{1,16}/(\d{1,15}(\.\d{1,6})?)?${time}`),
+    'write whole units per time such as "2/s", "120/m", "5/10s", "1/30d"',
+  )
+  .describe('Whole units per time: "2/s", "120/m", "5/10s", "1/30d".');
 
 const windowed = z.strictObject({ limit: units, window: duration });
 
+const limitKinds = {
+  tokenBucket: z.strictObject({ capacity: units, refill: rate }),
+  fixedWindow: windowed.extend({ from: z.enum(['epoch', 'first-request']).optional() }),
+  slidingWindow: windowed,
+  slidingLog: windowed,
+  quota: z.strictObject({
+    limit: units,
+    period: z.enum(['hour', 'day', 'week', 'month', 'year']),
+    timeZone: z.string().optional(),
+    billingDay: z.int().min(1).max(31).optional(),
+  }),
+  concurrency: z.strictObject({ limit: units, expires: duration }),
+  unlimited: z.strictObject({}),
+};
+
 /** A limit by its name, with its numbers. */
-const limit = z
-  .strictObject({
-    tokenBucket: z.strictObject({ capacity: units, refill: rate }).optional(),
-    fixedWindow: windowed.extend({ from: z.enum(['epoch', 'first-request']).optional() }).optional(),
-    slidingWindow: windowed.optional(),
-    slidingLog: windowed.optional(),
-    quota: z
-      .strictObject({
-        limit: units,
-        period: z.enum(['hour', 'day', 'week', 'month', 'year']),
-        timeZone: z.string().optional(),
-        billingDay: z.int().min(1).max(31).optional(),
-      })
-      .optional(),
-    concurrency: z.strictObject({ limit: units, expires: duration }).optional(),
-    unlimited: z.strictObject({}).optional(),
-  })
+export const limitSchema = z
+  .strictObject(limitKinds)
+  .partial()
   .refine((value) => Object.values(value).filter((options) => options !== undefined).length === 1, {
-    message: 'name exactly one limit: tokenBucket, fixedWindow, slidingWindow, slidingLog, quota, concurrency or unlimited',
+    error: `name exactly one limit: ${Object.keys(limitKinds).join(', ')}`,
   })
   .meta({ minProperties: 1, maxProperties: 1 });
 
@@ -34,50 +45,62 @@ const source = z
   .regex(/^(bearer|(header|cookie):[!#$%&'*+.^_`|~0-9A-Za-z-]+)$/, 'write header:<name>, cookie:<name> or bearer')
   .describe('Where a part of the request comes from: header:<name>, cookie:<name>, or bearer.');
 
-const name = z.string().regex(/^[\x20-\x7e]{1,128}$/, 'a name is 1 to 128 printable ASCII characters');
+export const nameSchema = z.string().regex(/^[\x20-\x7e]{1,128}$/, 'a name is 1 to 128 printable ASCII characters');
 
-const rule = z.strictObject({
-  name,
-  match: z
-    .strictObject({
-      method: z.union([z.string(), z.array(z.string()).min(1)]).optional().describe('HEAD counts as GET.'),
-      path: z
-        .string()
-        .regex(/^\//, 'a path begins with /')
-        .optional()
-        .describe('Segments; ":name" stands for any one segment, a "/*" at the end for everything below.'),
-    })
-    .optional()
-    .describe('Requests to the gate that this rule is for; without it, the rule is only asked for by name.'),
-  key: z
-    .array(z.string().min(1))
-    .min(1)
-    .optional()
-    .describe('Whose budget: ip, apiKey, account, header:<name>, cookie:<name>, or a constant such as "*"; several: all together.'),
-  missingKey: z.enum(['refuse', 'skip']).optional(),
-  limit,
-  plans: z.record(z.string().min(1), limit).optional(),
-  whenUnavailable: z.enum(['local', 'allow', 'refuse']).optional(),
-  shadow: z.boolean().optional(),
-  countRefused: z.boolean().optional(),
+const method = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'no HTTP method; write one such as GET');
+
+export const matchSchema = z
+  .strictObject({
+    method: z
+      .union([method, z.array(method).min(1)], { error: 'write one HTTP method such as GET, or a list of them' })
+      .optional()
+      .describe('One or several; GET covers HEAD. Without it, any.'),
+    path: z
+      .string()
+      .regex(/^\//, 'a path begins with "/"')
+      .optional()
+      .describe('Segments; ":name" stands for any one segment, a "/*" at the end for everything below. Without it, any.'),
+  })
+  .describe('Requests to the gate that this rule is for; without it, the rule is only asked for by name.');
+
+export const keySchema = z
+  .array(z.string().min(1))
+  .min(1)
+  .describe('Whose budget: ip, apiKey, account, header:<name>, cookie:<name>, or a constant such as "*"; several: all together.');
+
+export const ruleSchema = z.strictObject({
+  name: nameSchema,
+  match: matchSchema.optional(),
+  key: keySchema.optional(),
+  missingKey: z.enum(['refuse', 'skip']).optional().describe('Of a request without the key: refuse it (default), or skip the rule.'),
+  limit: limitSchema,
+  plans: z.record(z.string().min(1), limitSchema).optional().describe('Limits by plan; a check without one of these plans gets "limit".'),
+  whenUnavailable: z.enum(['local', 'allow', 'refuse']).optional().describe('While the store does not answer; local by default.'),
+  shadow: z.boolean().optional().describe('Only observe: refuse nothing.'),
+  countRefused: z.boolean().optional().describe('Refused requests take units too.'),
+});
+
+export const trustSchema = z
+  .union([z.int().min(0).max(32), z.array(z.string())], {
+    error: 'write a list of CIDRs such as ["10.0.0.0/8"], or a number of proxies from 0 to 32',
+  })
+  .describe('CIDRs, or how many proxies stand before this server.');
+
+export const identifySchema = z.strictObject({
+  apiKey: z.array(source).min(1).optional(),
+  account: z.array(source).min(1).optional(),
+  trustProxies: trustSchema.optional(),
 });
 
 /** The rules file, version 1. */
 export const rulesFileSchema = z.strictObject({
-  version: z.literal(1),
-  identify: z
-    .strictObject({
-      apiKey: z.array(source).min(1).optional(),
-      account: z.array(source).min(1).optional(),
-      trustProxies: z.union([z.int().min(0).max(32), z.array(z.string())]).optional().describe('CIDRs, or how many proxies stand before.'),
-    })
-    .optional(),
-  rules: z.array(rule).min(1, 'at least one rule: an empty file is not "no limits"').max(10_000),
+  version: z.literal(1, { error: 'this Headgate reads version 1' }),
+  identify: identifySchema.optional(),
+  rules: z.array(ruleSchema).min(1, 'at least one rule: no rules are not "no limits"').max(10_000),
 });
 
-export type RulesFile = z.infer<typeof rulesFileSchema>;
-export type RuleEntry = z.infer<typeof rule>;
-export type LimitEntry = z.infer<typeof limit>;
+export type Identify = z.infer<typeof identifySchema>;
+export type LimitEntry = z.infer<typeof limitSchema>;
 
 /** The same as JSON Schema (draft 2020-12), for editors; published as `schema/rules.schema.json`. */
 export function rulesJsonSchema(): unknown {

@@ -1,4 +1,4 @@
-import type { CheckRequest, Decision } from 'headgate';
+import type { CheckRequest, Decision, GroupDecision } from 'headgate';
 import type { Answered } from 'headgate/http';
 import { answered, type InForce, type Service } from './service.js';
 
@@ -16,37 +16,63 @@ export interface CheckAnswer {
   readonly answers: readonly Answered[];
 }
 
+/** A check asks for a rule that is not in force. */
+export class UnknownRuleError extends Error {
+  override readonly name = 'UnknownRuleError';
+  /** Which of the checks, from 0. */
+  readonly index: number;
+  constructor(index: number) {
+    super('no rule of this name is in force');
+    this.index = index;
+  }
+}
+
+function assertKnown({ rules }: InForce, checks: readonly CheckRequest[]): void {
+  const index = checks.findIndex(({ rule }) => !rules.rules.has(rule));
+  if (index >= 0) throw new UnknownRuleError(index);
+}
+
 function identify({ receipts }: Service, { limiter }: InForce, decision: Decision): Identified {
   const receipt = limiter.receipt(decision);
   return { decision, id: receipt && receipts.seal(receipt) };
 }
 
+const compared = ['rule', 'key', 'cost', 'allowed', 'remaining', 'retryAfterMs', 'resetAfterMs', 'reason'] as const;
+
+/** Which of a group's decisions is the binding one. Of equal ones any is. */
+const bindingOf = (group: GroupDecision): number =>
+  group.decisions.findIndex((decision) => compared.every((name) => decision[name] === group[name]));
+
 /** Checks one rule, or several as one group. */
 export async function check(service: Service, checks: readonly CheckRequest[]): Promise<CheckAnswer> {
   const inForce = service.current();
+  assertKnown(inForce, checks);
   const group = await inForce.limiter.checkAll(checks);
   service.observe(group.decisions);
   const decisions = group.decisions.map((decision) => identify(service, inForce, decision));
-  const binding = decisions.find(({ decision }) => decision.rule === group.rule && decision.key === group.key && decision.cost === group.cost && decision.allowed === group.allowed);
-  const [first] = decisions;
-  if (first === undefined) throw new Error('a check was answered by no decision');
+  const binding = decisions[bindingOf(group)];
+  if (binding === undefined) throw new Error('a group was answered by no decision of its own');
   return {
     allowed: group.allowed,
-    binding: binding ?? first,
+    binding,
     decisions,
     answers: group.decisions.map((decision, index) => answered(inForce, decision, checks[index]?.plan)),
   };
 }
 
 /** What a check would say now; takes nothing. */
-export async function peek(service: Service, { rule, key, ...options }: CheckRequest): Promise<Answered> {
+export async function peek(service: Service, asked: CheckRequest): Promise<Answered> {
   const inForce = service.current();
+  assertKnown(inForce, [asked]);
+  const { rule, key, ...options } = asked;
   return answered(inForce, await inForce.limiter.peek(rule, key, options), options.plan);
 }
 
 /** Takes units that are settled or cancelled later, by any server. */
-export async function reserve(service: Service, { rule, key, ...options }: CheckRequest): Promise<Identified & { readonly answer: Answered }> {
+export async function reserve(service: Service, asked: CheckRequest): Promise<Identified & { readonly answer: Answered }> {
   const inForce = service.current();
+  assertKnown(inForce, [asked]);
+  const { rule, key, ...options } = asked;
   const { decision } = await inForce.limiter.reserve(rule, key, options);
   service.observe([decision]);
   return { ...identify(service, inForce, decision), answer: answered(inForce, decision, options.plan) };

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { PortableReceipt } from 'headgate';
+import { z } from 'zod';
 
 /** Turns receipts into ids that only servers with the same secret can read or make, and back. */
 export interface Receipts {
@@ -13,8 +14,54 @@ const tagBytes = 16;
 /** Of the sealed text; goes up when a receipt's fields change. */
 const version = 1;
 
-/** Longer ids are not even decoded. */
-const longestId = 300_000;
+/** Longer ids are not even decoded: they do not fit into a body either. */
+const longestId = 65_536;
+
+const units = z.int().min(0).max(9_000_000_000);
+const windowed = { limit: units, windowUs: z.int().positive() };
+
+/** What a sealed text holds. A server of another version may have sealed something else. */
+const sealed = z.strictObject({
+  v: z.literal(version),
+  rule: z.string().min(1),
+  key: z.string().min(1),
+  limit: z.discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('tokenBucket'),
+      capacity: units,
+      creditUnits: z.number().positive(),
+      creditUs: z.number().positive(),
+    }),
+    z.strictObject({ kind: z.literal('fixedWindow'), ...windowed, from: z.enum(['epoch', 'first-request']) }),
+    z.strictObject({ kind: z.literal('slidingWindow'), ...windowed }),
+    z.strictObject({ kind: z.literal('slidingLog'), ...windowed }),
+    z.strictObject({
+      kind: z.literal('quota'),
+      limit: units,
+      period: z.enum(['hour', 'day', 'week', 'month', 'year']),
+      timeZone: z.string(),
+      billingDay: z.int().min(1).max(31),
+    }),
+    z.strictObject({ kind: z.literal('concurrency'), limit: units, expiresUs: z.int().positive() }),
+  ]),
+  taken: units.min(1),
+  takenAt: z.int().positive(),
+  windowEnd: z.int().exactOptional(),
+  holder: z
+    .string()
+    .regex(/^[\w-]+$/)
+    .exactOptional(),
+  plan: z.string().exactOptional(),
+  degraded: z.boolean(),
+  onceId: z.string().min(1).max(64),
+});
+
+function read(text: string): PortableReceipt | undefined {
+  const parsed = sealed.safeParse(JSON.parse(text));
+  if (!parsed.success) return undefined;
+  const { v: _, ...receipt } = parsed.data;
+  return receipt;
+}
 
 /**
  * Seals by AES-256-GCM (NIST SP 800-38D) under a key derived from the secret (HKDF-SHA-256, RFC 5869): an id is opaque, authenticated
@@ -26,8 +73,8 @@ export function receipts(secret: string | Buffer): Receipts {
     seal(receipt) {
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv('aes-256-gcm', key, iv);
-      const sealed = Buffer.concat([cipher.update(JSON.stringify({ v: version, ...receipt })), cipher.final()]);
-      return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
+      const text = Buffer.concat([cipher.update(JSON.stringify({ v: version, ...receipt })), cipher.final()]);
+      return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url');
     },
 
     open(id) {
@@ -37,9 +84,7 @@ export function receipts(secret: string | Buffer): Receipts {
       try {
         const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
         decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
-        const text = Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8');
-        const { v, ...receipt } = JSON.parse(text) as PortableReceipt & { v: number };
-        return v === version ? receipt : undefined;
+        return read(Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8'));
       } catch {
         return undefined;
       }

@@ -5,7 +5,9 @@ import type { Service } from './service.js';
 export class UnknownIdError extends Error {
   override readonly name = 'UnknownIdError';
   constructor() {
-    super('this id was not made by this service, or under another secret; pass the id of a decision as it came, and give all servers the same HEADGATE_SECRET');
+    super(
+      'this id was not made by this service, or under another secret; pass the id of a decision as it came, and give all servers the same HEADGATE_SECRET',
+    );
   }
 }
 

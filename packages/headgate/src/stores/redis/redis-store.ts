@@ -138,9 +138,15 @@ export function createRedisStore(options: RedisStoreOptions, { editScript }: Red
         const key = format.state(receipt.rule, receipt.key, receipt.limit.kind);
         return scripts.extend.run(adapter, [key], [receipt.holder ?? '', String(us)]);
       }),
-    reset: (target) => ask('reset', () => scripts.reset.run(adapter, statesOf(target), [])),
-    ban: (target, us) => ask('ban', () => scripts.ban.run(adapter, statesOf(target), [String(us)])),
-    unban: (target) => ask('unban', () => scripts.ban.run(adapter, statesOf(target), ['0'])),
+    async reset(target) {
+      await ask('reset', () => scripts.reset.run(adapter, statesOf(target), []));
+    },
+    async ban(target, us) {
+      await ask('ban', () => scripts.ban.run(adapter, statesOf(target), [String(us)]));
+    },
+    async unban(target) {
+      await ask('unban', () => scripts.ban.run(adapter, statesOf(target), ['0']));
+    },
     ping: () =>
       ask('ping', async () => {
         await settled(adapter);

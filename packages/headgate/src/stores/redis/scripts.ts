@@ -1,6 +1,6 @@
 import { defineScript } from './script.js';
 
-const nothing = (): void => {};
+const done = (raw: unknown): boolean => Number(raw) === 1;
 
 /** Every script, typed; `edit` is for tests. A test compares these definitions with the scripts' headers. */
 export function defineScripts(edit?: (source: string) => string) {
@@ -15,8 +15,8 @@ export function defineScripts(edit?: (source: string) => string) {
       reply: Number,
       edit,
     }),
-    extend: defineScript<[holder: string, us: string], boolean>('extend', { args: ['holder', 'us'], reply: (raw) => Number(raw) === 1, edit }),
-    ban: defineScript<[us: string], void>('ban', { args: ['us'], reply: nothing, edit }),
-    reset: defineScript<[], void>('reset', { args: [], reply: nothing, edit }),
+    extend: defineScript<[holder: string, us: string], boolean>('extend', { args: ['holder', 'us'], reply: done, edit }),
+    ban: defineScript<[us: string], boolean>('ban', { args: ['us'], reply: done, edit }),
+    reset: defineScript<[], boolean>('reset', { args: [], reply: done, edit }),
   };
 }

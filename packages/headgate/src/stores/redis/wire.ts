@@ -24,7 +24,14 @@ const flagsOf = (check: Check): number => (check.countRefused ? 1 : 0) + (check.
 function numbersOf(limit: CountedLimit, aheadUs: number | undefined, now: number): readonly number[] {
   switch (limit.kind) {
     case 'tokenBucket':
-      return [limit.creditUnits, limit.creditUs, limit.capacity, ceiling(limit, aheadUs), debtCap(limit, 'settle'), debtCap(limit, 'refused')];
+      return [
+        limit.creditUnits,
+        limit.creditUs,
+        limit.capacity,
+        ceiling(limit, aheadUs),
+        debtCap(limit, 'settle'),
+        debtCap(limit, 'refused'),
+      ];
     case 'fixedWindow':
       return [limit.limit, limit.windowUs, limit.from === 'epoch' ? 0 : 1];
     case 'slidingWindow':
@@ -189,12 +196,18 @@ function verdictOf(group: Group, reader: Reader, now: number): Verdict {
   const answers = checks.map((check) => reader.answer(check));
   const broken = answers.findIndex(({ failure }) => failure === 'E');
   if (broken >= 0) {
-    return new StoreError(`rule ${JSON.stringify(checks[broken]?.rule)}: its key in Redis holds a value that Headgate did not write; delete it or use another prefix`, {
-      code: 'HEADGATE_FOREIGN_VALUE',
-    });
+    return new StoreError(
+      `rule ${JSON.stringify(checks[broken]?.rule)}: its key in Redis holds a value that Headgate did not write; delete it or use another prefix`,
+      {
+        code: 'HEADGATE_FOREIGN_VALUE',
+      },
+    );
   }
   if (answers.some(({ failure }) => failure === 'T')) return 'stale';
-  const allowed = passes(group, answers.map((answer) => answer.allowed));
+  const allowed = passes(
+    group,
+    answers.map((answer) => answer.allowed),
+  );
   const costs = costsTogether(group, (check) => `${check.rule}\n${check.limit.kind}\n${check.key}`);
   const outcomes: Outcome[] = checks.map((check, index) => {
     const { view = [], allowed: passed = false, taken = 0, bannedUntil } = answers[index] ?? {};

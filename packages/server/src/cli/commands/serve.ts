@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { startApp } from '../../app.js';
+import { startApp, type App } from '../../app.js';
 import { readConfig, SettingError, type Config } from '../../config.js';
 import { RulesError } from '../../rules/faults.js';
 import { exitCodes } from '../exit-codes.js';
@@ -21,15 +21,20 @@ Answers checks over HTTP.
 A flag goes before the environment. Ends with 78 if a setting or the rules are faulty.
 `;
 
-function greeting(url: string, config: Config): string {
-  const redis = config.redis === undefined
-    ? '\nCounters are in this process. For one limit over many servers add: --redis redis://127.0.0.1:6379\n'
-    : '\nCounters are in Redis, shared by every server that uses it.\n';
-  const body = '\'{"rule":"search","key":"key42"}\'';
-  const example = config.rules === undefined
-    ? `\n  curl -s ${url}/v1/check -H 'content-type: application/json' -d ${body}\n`
-    : `\n  curl -s ${url}/readyz\n`;
-  return `Headgate listens on ${url}\n\nTry:\n${example}${redis}`;
+function greeting({ url, firstRule }: App, config: Config): string {
+  const body = JSON.stringify({ rule: firstRule, key: 'key42' }).replaceAll("'", String.raw`'\''`);
+  const redis =
+    config.redis === undefined
+      ? 'Counters are in this process. For one limit over many servers add: --redis redis://127.0.0.1:6379'
+      : 'Counters are in Redis, shared by every server that uses it.';
+  return `Headgate listens on ${url}
+
+Try:
+
+  curl -s ${url}/v1/check -H 'content-type: application/json' -d '${body}'
+
+${redis}
+`;
 }
 
 /** Runs until SIGTERM or SIGINT; answers what is in flight before it ends. */
@@ -38,7 +43,7 @@ export async function serve(args: readonly string[]): Promise<number> {
   try {
     config = readConfig(args);
     const app = await startApp(config);
-    process.stdout.write(greeting(app.url, config));
+    process.stdout.write(greeting(app, config));
     await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     await app.close();
     return exitCodes.ok;

@@ -14,7 +14,17 @@ function tellLimits(reply: FastifyReply, answers: readonly Answered[]): void {
 }
 
 /** Exactly the fields that were sent: an absent option is not one that is undefined. */
-const request = ({ rule, key, cost, plan }: { rule: string; key: string; cost?: number | undefined; plan?: string | undefined }): CheckRequest => ({
+const request = ({
+  rule,
+  key,
+  cost,
+  plan,
+}: {
+  rule: string;
+  key: string;
+  cost?: number | undefined;
+  plan?: string | undefined;
+}): CheckRequest => ({
   rule,
   key,
   ...(cost === undefined ? undefined : { cost }),

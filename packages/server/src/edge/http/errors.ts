@@ -1,78 +1,113 @@
+import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { InputError } from 'headgate';
 import { problemContentType, type Problem } from 'headgate/http';
 import type { z } from 'zod';
+import { UnknownRuleError } from '../../usecases/decide.js';
 import { TooManyRulesError } from '../../usecases/gate.js';
 import { UnknownIdError } from '../../usecases/take-back.js';
+
+type Faults = NonNullable<Problem['errors']>;
 
 /** A request that is not what the endpoint takes, with where. */
 export class BadRequestError extends Error {
   override readonly name = 'BadRequestError';
-  readonly errors: NonNullable<Problem['errors']>;
-  constructor(errors: NonNullable<Problem['errors']>) {
+  readonly errors: Faults;
+  constructor(errors: Faults) {
     super('bad request');
     this.errors = errors;
   }
 }
 
+/** A JSON pointer (RFC 6901). */
 const pointer = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
+const mostFaults = 32;
+
 /** Reads a body by its schema. @throws BadRequestError with a JSON pointer per fault */
 export function readBody<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
-  const parsed = schema.safeParse(body ?? {});
+  const parsed = schema.safeParse(body === undefined ? {} : body);
   if (parsed.success) return parsed.data;
-  throw new BadRequestError(parsed.error.issues.flatMap(faultsOf));
+  // Of one field one fault: a huge cost is too large and unsafe, which is one thing to mend.
+  const faults = new Map(
+    parsed.error.issues
+      .flatMap(faultsOf)
+      .reverse()
+      .map((fault) => [fault.pointer, fault]),
+  );
+  throw new BadRequestError([...faults.values()].reverse().slice(0, mostFaults));
 }
 
-function faultsOf(issue: z.core.$ZodIssue): { pointer: string; detail: string }[] {
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ pointer: pointer([...issue.path, key]), detail: 'unknown field' }));
-  return [{ pointer: pointer(issue.path), detail: issue.message }];
+function faultsOf(issue: z.core.$ZodIssue): Faults {
+  if (issue.code !== 'unrecognized_keys') return [{ pointer: pointer(issue.path), detail: issue.message }];
+  return issue.keys.map((key) => ({ pointer: pointer([...issue.path, key.slice(0, 128)]), detail: 'unknown field' }));
 }
 
+/** As bytes: of text, Fastify would add a charset, which this media type does not have. */
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
-  return reply.code(problem.status).header('content-type', problemContentType).header('cache-control', 'no-store').send(JSON.stringify(problem));
+  return reply
+    .code(problem.status)
+    .header('content-type', problemContentType)
+    .header('cache-control', 'no-store')
+    .send(Buffer.from(JSON.stringify(problem)));
 }
 
-const plain = (status: number, title: string, more?: Partial<Problem>): Problem => ({ type: 'about:blank', title, status, ...more });
+/** A problem that says no more than its status, but for details. */
+export const plainProblem = (status: number, more?: Partial<Problem>): Problem => ({
+  type: 'about:blank',
+  title: STATUS_CODES[status] ?? 'Error',
+  status,
+  ...more,
+});
 
-/** Where a TypeError of the library points in a body with one check; groups name the check by their rule. */
-const pointers: Record<string, string> = { HEADGATE_UNKNOWN_RULE: '/rule', HEADGATE_BAD_KEY: '/key', HEADGATE_BAD_COST: '/cost' };
+const at = (status: number, where: string, detail: string): Problem => plainProblem(status, { errors: [{ pointer: where, detail }] });
 
-/** Of a fault in a group: which check the library stumbled over. */
-function inGroup(request: FastifyRequest, error: InputError): string {
-  const field = pointers[error.code] ?? '';
-  const checks: unknown = (request.body as { checks?: unknown } | undefined)?.checks;
-  if (!Array.isArray(checks)) return field;
-  const index = checks.findIndex((check: { rule?: unknown }) => error.message.includes(JSON.stringify(check.rule)));
-  return index < 0 ? '/checks' : `/checks/${index}${field}`;
-}
+/** Faults that Fastify finds before a route is asked, by status. */
+const details: Record<number, string> = {
+  408: 'the request took too long to arrive',
+  413: 'a body has at most 64 KiB',
+  415: 'send a body of content-type application/json',
+  431: 'the header fields are too large',
+};
+
+/** Where a TypeError of the library points: verbs that take an id stumble over that, others over the rule. */
+const libraryPointer = ({ body }: FastifyRequest): string => (typeof body === 'object' && body !== null && 'id' in body ? '/id' : '/rule');
 
 function problemFor(error: FastifyError & { code?: string }, request: FastifyRequest): Problem {
-  if (error instanceof BadRequestError) return plain(400, 'Bad request', { errors: error.errors });
-  if (error instanceof UnknownIdError) return plain(400, 'Bad request', { errors: [{ pointer: '/id', detail: error.message }] });
-  if (error instanceof TooManyRulesError) return plain(500, 'Too many rules match', { detail: error.message });
-  if (error instanceof TypeError && error.code?.startsWith('HEADGATE_')) {
-    const status = error.code === 'HEADGATE_UNKNOWN_RULE' ? 404 : 400;
-    const title = status === 404 ? 'Unknown rule' : 'Bad request';
-    return plain(status, title, { errors: [{ pointer: inGroup(request, error as InputError), detail: error.message }] });
-  }
-  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return plain(413, 'Content too large', { detail: 'a body has at most 64 KiB' });
-  if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return plain(415, 'Unsupported media type', { detail: 'send application/json' });
-  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
-    return plain(error.statusCode, error.statusCode === 400 ? 'Bad request' : 'Request refused', {
-      ...(error.statusCode === 400 ? { errors: [{ pointer: '', detail: 'the body is not valid JSON' }] } : undefined),
-    });
-  }
-  return plain(500, 'Internal error');
+  if (error instanceof BadRequestError) return plainProblem(400, { errors: error.errors });
+  if (error instanceof UnknownIdError) return at(400, '/id', error.message);
+  if (error instanceof UnknownRuleError) return at(404, hasChecks(request) ? `/checks/${error.index}/rule` : '/rule', error.message);
+  if (error instanceof TooManyRulesError) return plainProblem(500, { detail: error.message });
+  if (error instanceof TypeError && error.code?.startsWith('HEADGATE_')) return at(400, libraryPointer(request), error.message);
+  const { statusCode: status = 500 } = error;
+  if (status === 400) return at(400, '', error.code === 'FST_ERR_BAD_URL' ? 'the path is not valid' : 'the body is not valid JSON');
+  if (status < 400 || status > 499) return plainProblem(500);
+  const detail = details[status];
+  return plainProblem(status, detail === undefined ? {} : { detail });
 }
 
-/** Answers every error as problem+json: what the caller can mend in detail, what it cannot without any. */
+const hasChecks = ({ body }: FastifyRequest): boolean => typeof body === 'object' && body !== null && 'checks' in body;
+
+/** Answers an error as problem+json: what the caller can mend in detail, what it cannot without any. */
+export function answerError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const problem = problemFor(error, request);
+  if (problem.status >= 500) request.log.error({ err: error }, 'request failed');
+  return sendProblem(reply, problem);
+}
+
+const posts = ['check', 'peek', 'reserve', 'settle', 'cancel', 'refund', 'release', 'extend'].map((verb) => `/v1/${verb}`);
+const gets = ['/healthz', '/readyz', '/metrics'];
+
+/** Unknown paths, and known ones with a method that they do not have. */
+export function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const [path = ''] = request.url.split('?');
+  const allow = posts.includes(path) ? 'POST' : gets.includes(path) ? 'GET, HEAD' : undefined;
+  if (allow !== undefined) return sendProblem(reply.header('allow', allow), plainProblem(405));
+  return sendProblem(reply, plainProblem(404, { detail: 'see /healthz, /readyz, /metrics, /v1/check and /v1/gate' }));
+}
+
+/** Every error as problem+json. */
 export function problemErrors(app: FastifyInstance): void {
-  app.setErrorHandler((error: FastifyError, request, reply) => {
-    const problem = problemFor(error, request);
-    if (problem.status >= 500) request.log.error({ err: error }, 'request failed');
-    return sendProblem(reply, problem);
-  });
-  app.setNotFoundHandler((_request, reply) => sendProblem(reply, plain(404, 'Not found', { detail: 'see /healthz, /readyz, /metrics, /v1/check and /v1/gate' })));
+  app.setErrorHandler(answerError);
+  app.setNotFoundHandler(answerNotFound);
 }

@@ -1,54 +1,37 @@
 import { METHODS } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { problemOf, rateLimitFields, type Problem } from 'headgate/http';
+import { problemOf, rateLimitFields, trustsPeer } from 'headgate/http';
 import { gate } from '../../usecases/gate.js';
 import type { Service } from '../../usecases/service.js';
-import { sendProblem } from './errors.js';
-
-const prefix = '/v1/gate';
-
-/** What a gateway asks about when it sends the request itself: what follows the prefix, without the gate's own parameter. */
-function targetOf(url: string): string {
-  const [path = '', query = ''] = url.slice(prefix.length).split(/\?(.*)/s);
-  const kept = query.split('&').filter((pair) => pair !== '' && !/^refuse=/.test(pair));
-  return `${path === '' ? '/' : path}${kept.length > 0 ? `?${kept.join('&')}` : ''}`;
-}
+import { gatePath, linesAsked } from './asked.js';
+import { plainProblem, sendProblem } from './errors.js';
 
 /** nginx knows only 401 and 403 from an auth_request, and keeps its connection only if the body is empty and says so. */
 function refuseEmpty(reply: FastifyReply, status: number): FastifyReply {
-  return reply.code(403).header('x-headgate-status', String(status)).header('cache-control', 'no-store').header('content-length', '0').send();
+  return reply.code(403).header('x-headgate-status', String(status)).header('content-length', '0').send();
 }
 
-const missingKey = (part: string, rule: string): Problem => ({
-  type: 'about:blank',
-  title: 'No key',
-  status: 403,
-  detail: `This request has no ${part}, which the rule ${JSON.stringify(rule)} counts by.`,
-});
-
-/** Answers gateways: 204, or why not. Any method and body; bodies are not read. */
+/** Answers gateways: 204, or why not. Any method and body: it answers before Fastify looks at a body, which Node then drops. */
 export function gateRoutes(app: FastifyInstance, service: Service): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, payload, done) => {
-    payload.resume();
-    done(null);
-  });
-
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { headers, method, url } = request;
-    const answer = await gate(service, { socketAddress: request.socket.remoteAddress, headers, method, target: targetOf(url) });
-    const empty = /[?&]refuse=403(&|$)/.test(url);
+    const { remoteAddress: socketAddress } = request.socket;
+    const trusted = trustsPeer(service.current().rules.trust, socketAddress);
+    const answer = await gate(service, { socketAddress, headers, lines: linesAsked({ method, url, headers, trusted }) });
+    reply.header('cache-control', 'no-store');
+    const asEmpty = /[?&]refuse=403(&|$)/.test(url);
     if ('missing' in answer) {
-      return empty ? refuseEmpty(reply, 403) : sendProblem(reply, missingKey(answer.missing, answer.rule));
+      const detail = `this request has no ${answer.missing}, which the rule ${JSON.stringify(answer.rule)} counts by`;
+      return asEmpty ? refuseEmpty(reply, 403) : sendProblem(reply, plainProblem(403, { detail }));
     }
     reply.headers(rateLimitFields(answer.answers));
-    if (answer.pass) return reply.code(204).send();
-    const problem = problemOf(answer.answers.map(({ decision }) => decision));
+    const problem = answer.pass ? undefined : problemOf(answer.answers.map(({ decision }) => decision));
     if (problem === undefined) return reply.code(204).send();
-    return empty ? refuseEmpty(reply, problem.status) : sendProblem(reply, problem);
+    return asEmpty ? refuseEmpty(reply, problem.status) : sendProblem(reply, problem);
   }
 
   const methods = METHODS.filter((method) => method !== 'CONNECT');
   for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
-  for (const url of [prefix, `${prefix}/*`]) app.route({ method: methods, url, handler: handle });
+  for (const url of [gatePath, `${gatePath}/*`])
+    app.route({ method: methods, url, onRequest: handle, handler: (_request, reply) => reply });
 }

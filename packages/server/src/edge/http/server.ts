@@ -1,11 +1,12 @@
-import fastify, { type FastifyInstance } from 'fastify';
-import { forwardedWatch } from 'headgate/http';
+import fastify, { LogController, type FastifyInstance } from 'fastify';
+import { forwardedWatch, type Trust } from 'headgate/http';
 import type { Service } from '../../usecases/service.js';
+import type { Logger } from '../../observe/logger.js';
 import { checkRoutes } from './check.js';
-import { problemErrors } from './errors.js';
+import { answerClientError } from './client-error.js';
+import { answerError, problemErrors } from './errors.js';
 import { gateRoutes } from './gate.js';
 import { operateRoutes, type Operable } from './operate.js';
-import type { Logger } from '../../observe/logger.js';
 
 export interface HttpOptions {
   readonly service: Service;
@@ -15,23 +16,37 @@ export interface HttpOptions {
 
 const largestBody = 64 * 1024;
 
+/** Warns once for each set of trusted proxies. */
+function watchForwarded({ current }: Service, logger: Logger): (headers: Parameters<ReturnType<typeof forwardedWatch>>[0]) => void {
+  const watches = new WeakMap<Trust, ReturnType<typeof forwardedWatch>>();
+  return (headers) => {
+    const { trust } = current().rules;
+    const watch = watches.get(trust) ?? forwardedWatch(trust, (message) => logger.warn(message));
+    watches.set(trust, watch);
+    watch(headers);
+  };
+}
+
 /** The HTTP edge: translates, and nothing else. */
 export function httpServer({ service, operable, logger }: HttpOptions): FastifyInstance {
   const app = fastify({
     loggerInstance: logger,
     // Requests come by the thousand a second; metrics count them.
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: largestBody,
     requestTimeout: 10_000,
     keepAliveTimeout: 75_000,
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 16_384 },
+    // A key may be called anything; bodies are read field by field, by schemas.
+    onProtoPoisoning: 'ignore',
+    onConstructorPoisoning: 'ignore',
+    frameworkErrors: (error, request, reply) => void answerError(error, request, reply),
+    clientErrorHandler: answerClientError,
   }) as unknown as FastifyInstance;
   problemErrors(app);
   // Only JSON: text/plain would let a page of another origin post without asking.
   app.removeContentTypeParser('text/plain');
-  const trust = service.current().rules.trust;
-  const watch = forwardedWatch(trust, (message) => logger.warn(message));
+  const watch = watchForwarded(service, logger);
   app.addHook('onRequest', (request, _reply, done) => {
     watch(request.headers);
     done();

@@ -75,9 +75,7 @@ const clusterOptions: Options = {
 /** For ioredis 5 and 6 (single, Sentinel, Cluster). Works on a duplicate with safe options. */
 export function ioredisAdapter(users: IoredisSingle | IoredisCluster): RedisAdapter {
   const cluster = users.isCluster === true;
-  const client = cluster
-    ? (users as IoredisCluster).duplicate([], clusterOptions)
-    : (users as IoredisSingle).duplicate(connectionOptions);
+  const client = cluster ? (users as IoredisCluster).duplicate([], clusterOptions) : (users as IoredisSingle).duplicate(connectionOptions);
   const settlement = settling();
   let closed = false;
   let revival: NodeJS.Timeout | undefined;

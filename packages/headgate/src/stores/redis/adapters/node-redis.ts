@@ -62,8 +62,7 @@ function adapter(kind: Kind, hear: (failure: () => void) => void): RedisAdapter 
       return settlement.settled() ? 'down' : 'connecting';
     },
     onceSettled: settlement.onceSettled,
-    send: (command, args, key) =>
-      kind.ready() ? kind.send([command, ...args], key) : Promise.reject(new Error('not connected to Redis')),
+    send: (command, args, key) => (kind.ready() ? kind.send([command, ...args], key) : Promise.reject(new Error('not connected to Redis'))),
     close: async () => {
       closed = true;
       settlement.settle();

@@ -28,14 +28,19 @@ export function resolveAdapter(client: unknown): RedisAdapter {
   if (isIoredis(client)) return ioredisAdapter(client);
   if (isNodeRedisSentinel(client)) {
     if (client.duplicate) return nodeRedisSentinelAdapter(client);
-    if (!client._execute) throw bad('this sentinel client can neither be duplicated nor used without repetitions', 'use redis (node-redis) >= 6');
-    if (!client.isOpen) throw bad('a sentinel client of redis 5 cannot be duplicated and is not open', 'call its connect() first, or use redis >= 6');
+    if (!client._execute)
+      throw bad('this sentinel client can neither be duplicated nor used without repetitions', 'use redis (node-redis) >= 6');
+    if (!client.isOpen)
+      throw bad('a sentinel client of redis 5 cannot be duplicated and is not open', 'call its connect() first, or use redis >= 6');
     return nodeRedisSentinelAdapter(client);
   }
   if (isNodeRedisCluster(client)) return nodeRedisClusterAdapter(client);
   if (isNodeRedisPool(client)) {
     if (!client.isOpen) {
-      throw bad('a client pool cannot be duplicated before it is open', 'call its connect() first (no need to await it), or pass createClient(...)');
+      throw bad(
+        'a client pool cannot be duplicated before it is open',
+        'call its connect() first (no need to await it), or pass createClient(...)',
+      );
     }
     return nodeRedisPoolAdapter(client);
   }

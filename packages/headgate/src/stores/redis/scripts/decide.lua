@@ -75,7 +75,7 @@ function bucket.overreaches(_, at) return at > now end
 function bucket.take(used, at, _, limit, cost, least)
   local need = cost * 1000000
   if least == cost then
-    if cost <= limit[5] and used + need <= limit[6] then return true, cost, used + need, at end
+    if cost <= limit[5] and need <= limit[6] - used then return true, cost, used + need, at end
   elseif least == 0 then
     return true, cost, math.max(used, math.min(used + need, limit[7])), at
   else

@@ -1,0 +1,93 @@
+// npm run bench: what an exact check costs, beside the two packages most used for it. See README.md.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { startRedis } from '../examples/demo/redis.mjs';
+import { fill, keyRing, measure, prepare } from './measure.mjs';
+import { readOptions } from './options.mjs';
+import { goalsOf, summarize } from './summary.mjs';
+import { systems } from './systems.mjs';
+import { goalLine, table } from './table.mjs';
+
+const root = join(import.meta.dirname, '..');
+const titles = Object.fromEntries(Object.entries(systems).map(([name, { title }]) => [name, title]));
+const versionOf = (name) => JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version;
+
+async function describe(control, only) {
+  const packages = ['ioredis', ...only.flatMap((name) => systems[name].package ?? [])];
+  return {
+    at: new Date().toISOString(),
+    machine: `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+    node: process.version,
+    redis: /redis_version:(\S+)/.exec(await control.info('server'))?.[1],
+    packages: Object.fromEntries(packages.map((name) => [name, versionOf(name)])),
+  };
+}
+
+/** Every system in every round, one after the other, in an order that moves on by one each round. */
+async function runRounds({ options, running, keys, control }) {
+  const cells = [];
+  for (let round = 0; round < options.rounds; round += 1) {
+    for (const inFlight of options.inFlight) {
+      const here = options.only.filter((name) => (systems[name].at ?? inFlight) === inFlight);
+      const shift = round % Math.max(1, here.length);
+      for (const name of [...here.slice(shift), ...here.slice(0, shift)]) {
+        const figures = await measure({ system: running[name], keys, inFlight, seconds: options.seconds, control });
+        cells.push({ round, system: name, inFlight, ...figures });
+      }
+    }
+    console.error(`round ${round + 1} of ${options.rounds}`);
+  }
+  return cells.sort(
+    (a, b) => a.inFlight - b.inFlight || options.only.indexOf(a.system) - options.only.indexOf(b.system) || a.round - b.round,
+  );
+}
+
+async function main() {
+  const options = readOptions(process.argv.slice(2), Object.keys(systems));
+  const server = await startRedis();
+  const connect = async () => {
+    const client = new Redis({ host: server.host, port: server.port, lazyConnect: true });
+    await client.connect();
+    return client;
+  };
+  const control = await connect();
+  const about = await describe(control, options.only);
+  const versions = Object.entries(about.packages)
+    .map((entry) => entry.join(' '))
+    .join(', ');
+  console.log(`${about.machine}; Node ${about.node}, Redis ${about.redis}; ${versions}`);
+  console.log(
+    `${options.keys} keys, 1 process; median (min..max) of ${options.rounds} rounds of ${options.seconds} s, systems in turn within each\n`,
+  );
+
+  prepare(options);
+  const keys = keyRing(options.keys);
+  const running = {};
+  for (const name of options.only) {
+    running[name] = await systems[name].start(connect);
+    await fill({ ask: running[name].ask, keys });
+  }
+  const cells = await runRounds({ options, running, keys, control });
+  const degraded = running.headgate?.degraded();
+  for (const system of Object.values(running)) await system.close();
+  control.disconnect();
+  await server.stop();
+
+  const rows = summarize(cells);
+  const goals = goalsOf({ cells, rows, degraded });
+  console.log(table(rows, titles));
+  for (const goal of goals) console.log(goalLine(goal, titles));
+  const refused = cells.reduce((sum, cell) => sum + cell.refused, 0);
+  if (refused > 0) console.log(`${refused} checks were refused: the figures are not those of allowed checks`);
+
+  const file = join(import.meta.dirname, 'results/latest.json');
+  mkdirSync(join(import.meta.dirname, 'results'), { recursive: true });
+  writeFileSync(file, `${JSON.stringify({ ...about, options, goals, rows, cells }, undefined, 2)}\n`);
+  console.log(`\nwritten: ${file}`);
+  // Goals depend on the machine; degraded or refused checks make the figures worthless on any.
+  process.exitCode = refused > 0 || (degraded ?? 0) > 0 ? 1 : 0;
+}
+
+await main();

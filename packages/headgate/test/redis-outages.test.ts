@@ -1,0 +1,155 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startCluster } from '../../../test/support/cluster.js';
+import { startProxy } from '../../../test/support/proxy.js';
+import { freePort, host, startRedis, type RedisServer } from '../../../test/support/redis.js';
+import { createLimiter, fixedWindow } from '../src/index.js';
+import { redisStore } from '../src/stores/redis/index.js';
+import { earlyClients, singleClients, type MakeClient } from './support/clients.js';
+
+const unhandled: unknown[] = [];
+const record = (reason: unknown): void => void unhandled.push(reason);
+beforeAll(() => void process.on('unhandledRejection', record));
+afterAll(() => {
+  process.off('unhandledRejection', record);
+  expect(unhandled).toEqual([]);
+});
+
+const open: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+async function redis(): Promise<RedisServer> {
+  const server = await startRedis();
+  open.push(server.kill);
+  return server;
+}
+
+const perHour = fixedWindow({ limit: 5, window: '1h', from: 'first-request' });
+/** What a loaded machine with two cores may add to a deadline. */
+const margin = 250;
+
+async function limiterOver(make: MakeClient, port: number, deadline: number) {
+  const users = await make(port);
+  open.push(users.close);
+  const limiter = createLimiter({
+    store: redisStore({ client: users.client }),
+    deadline,
+    rules: { api: { limit: perHour }, strict: { limit: perHour, whenUnavailable: 'refuse' }, lenient: { limit: perHour, whenUnavailable: 'allow' } },
+  });
+  open.push(() => limiter.close());
+  /** A check, and that it was answered in time. */
+  const check = async (rule: 'api' | 'strict' | 'lenient', key = 'key') => {
+    const began = performance.now();
+    const decision = await limiter.check(rule, key);
+    expect(performance.now() - began).toBeLessThan(deadline + margin);
+    return decision;
+  };
+  return { limiter, check };
+}
+
+/** The units that Redis has counted for a key. */
+async function counted(server: RedisServer, rule = 'api', key = 'key'): Promise<number> {
+  return Number(String((await server.command('GET', `hg:1:{${key}}:w:${rule}`)) ?? '0').split(':')[0]);
+}
+
+async function scriptCalls(server: RedisServer): Promise<number> {
+  const stats = String(await server.command('INFO', 'commandstats'));
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0) + Number(/cmdstat_eval:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+}
+
+describe.each(singleClients)('%s, whose connection is cut after the script ran', (_name, make) => {
+  it('counts the check once, decides it once without the store, and sends nothing again', { timeout: 20_000 }, async () => {
+    const server = await redis();
+    const proxy = await startProxy(server.port);
+    open.push(proxy.close);
+    const { limiter, check } = await limiterOver(make, proxy.port, 2000);
+    await limiter.ready();
+    expect(await check('api')).toMatchObject({ allowed: true, remaining: 4, source: 'store' });
+    const before = await scriptCalls(server);
+    const cut = proxy.cutReplies('{key}');
+    expect(await check('api')).toMatchObject({ allowed: true, source: 'fallback', degraded: true });
+    await cut;
+    expect(await counted(server)).toBe(2);
+    // In use again, without a restart; what came between was decided without it, and never sent.
+    await expect.poll(async () => (await check('api', 'other')).source, { timeout: 10_000 }).toBe('store');
+    await expect.poll(() => limiter.ready().then(() => true, () => false)).toBe(true);
+    expect(await counted(server)).toBe(2);
+    const others = await counted(server, 'api', 'other');
+    expect((await scriptCalls(server)) - before).toBe(1 + others);
+    expect(await check('api')).toMatchObject({ allowed: true, remaining: 2, source: 'store' });
+  });
+});
+
+describe.each(singleClients)('%s, whose Redis is paused for two seconds', (_name, make) => {
+  it('answers each check within its deadline, and counts no late reply twice', { timeout: 20_000 }, async () => {
+    const server = await redis();
+    const { limiter, check } = await limiterOver(make, server.port, 50);
+    await limiter.ready();
+    // Once more than the deadline may pass while a client makes its first connection.
+    await expect.poll(async () => (await check('api', 'warm')).source).toBe('store');
+    const { degraded } = limiter.stats();
+    await server.command('CLIENT', 'PAUSE', 2000, 'ALL');
+    const paused = performance.now();
+    const single = [];
+    for (let i = 0; i < 8; i += 1) single.push(await check('api'));
+    const together = await Promise.all(Array.from({ length: 30 }, () => check('api')));
+    expect((await check('strict')).allowed).toBe(false);
+    expect((await check('lenient')).allowed).toBe(true);
+    // Two seconds are long enough for all of this, many times over.
+    expect(performance.now() - paused).toBeLessThan(2000);
+    const all = [...single, ...together];
+    expect(all.every((decision) => decision.degraded && decision.source === 'fallback')).toBe(true);
+    expect(all.filter(({ allowed }) => allowed)).toHaveLength(5);
+    expect(limiter.stats().degraded - degraded).toBe(all.length + 2);
+    await expect.poll(async () => (await check('strict', 'back')).source, { timeout: 10_000 }).toBe('store');
+    // Of the calls on their way when the deadline passed each is counted once; those that waited were never sent.
+    const late = await counted(server);
+    expect(late).toBeLessThanOrEqual(5);
+    const after = [];
+    for (let i = 0; i < 6; i += 1) after.push(await check('api'));
+    expect(after.filter(({ allowed }) => allowed)).toHaveLength(5 - late);
+    expect(after.every(({ source }) => source === 'store')).toBe(true);
+  });
+});
+
+describe.each(earlyClients)('%s, whose port is closed when the limiter is made', (name, make) => {
+  it('constructs, decides within the deadline, and uses a Redis that comes up later', { timeout: 30_000 }, async () => {
+    const port = await freePort(10_000);
+    const { limiter, check } = await limiterOver(make, port, 20);
+    expect(await check('api')).toMatchObject({ allowed: true, degraded: true, source: 'fallback' });
+    expect(await check('strict')).toMatchObject({ allowed: false, reason: 'store-unavailable', degraded: true });
+    expect(await check('lenient')).toMatchObject({ allowed: true, reason: 'store-unavailable', degraded: true });
+    await expect(limiter.ready()).rejects.toMatchObject({ name: 'StoreError' });
+    if (/cluster/i.test(name)) {
+      const server = await startRedis({ port, args: ['--cluster-enabled', 'yes', '--cluster-announce-ip', host] });
+      open.push(server.kill);
+      const slots = Array.from({ length: 16_384 }, (_, slot) => slot);
+      await server.command('CLUSTER', 'ADDSLOTS', ...slots);
+    } else {
+      const server = await startRedis({ port });
+      open.push(server.kill);
+    }
+    await expect.poll(async () => (await check('strict', 'back')).source, { timeout: 10_000 }).toBe('store');
+    await limiter.ready();
+    expect(await check('strict')).toMatchObject({ allowed: true, degraded: false, source: 'store' });
+  });
+});
+
+describe('a node of a cluster that is away', () => {
+  it('concerns its own keys only', { timeout: 30_000 }, async () => {
+    const cluster = await startCluster({ masters: 3 });
+    open.push(cluster.stop);
+    const [, make] = earlyClients.find(([name]) => name === 'ioredis 6 Cluster') ?? [];
+    if (make === undefined) throw new Error('no such client');
+    const { limiter, check } = await limiterOver(make, cluster.nodes[0]?.port ?? 0, 100);
+    await limiter.ready();
+    await cluster.nodes[1]?.kill();
+    // Slots of "a", "b", "c": 15495, 3300, 7365; of the three nodes the third, the first, the second.
+    await expect.poll(async () => (await check('strict', 'c')).source).toBe('fallback');
+    for (let i = 0; i < 5; i += 1) {
+      const sources = await Promise.all([check('api', 'a'), check('api', 'b'), check('api', 'c')]);
+      expect(sources.map(({ source }) => source)).toEqual(['store', 'store', 'fallback']);
+    }
+  });
+});

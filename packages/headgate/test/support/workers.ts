@@ -1,0 +1,58 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const file = fileURLToPath(new URL('check-worker.mjs', import.meta.url));
+
+/** For each rule its maker and the maker's options. */
+export type WorkerRules = Readonly<Record<string, readonly [maker: string, options: Readonly<Record<string, unknown>>]>>;
+
+export interface WorkerAnswer {
+  readonly passed: number;
+  readonly degraded: number;
+  readonly waitsMs: readonly number[];
+}
+
+export interface Worker {
+  check(asked: { rule: string; key: string; times: number; parallel?: boolean }): Promise<WorkerAnswer>;
+  stop(): Promise<void>;
+}
+
+interface Reply {
+  readonly id: number;
+  readonly result?: unknown;
+  readonly error?: string;
+}
+
+/** A process of its own with a limiter over the Redis at `url`; `skewMs`: by how much its clock is wrong. Runs the built library. */
+export async function startWorker(url: string, rules: WorkerRules, skewMs = 0): Promise<Worker> {
+  const child: ChildProcess = fork(file, [String(skewMs)]);
+  await once(child, 'message');
+  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
+  let ids = 0;
+  child.on('message', ({ id, result, error }: Reply) => {
+    const asked = waiting.get(id);
+    waiting.delete(id);
+    if (error === undefined) asked?.resolve(result);
+    else asked?.reject(new Error(error));
+  });
+  child.on('exit', (code) => {
+    for (const { reject } of waiting.values()) reject(new Error(`the worker ended with code ${String(code)}`));
+  });
+  const ask = (job: string, options: object): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      ids += 1;
+      waiting.set(ids, { resolve, reject });
+      child.send({ id: ids, job, ...options });
+    });
+  await ask('start', { url, rules });
+  return {
+    check: (asked) => ask('check', asked) as Promise<WorkerAnswer>,
+    async stop() {
+      if (child.exitCode !== null) return;
+      const exit = once(child, 'exit');
+      ask('stop', {}).catch(() => undefined);
+      await exit;
+    },
+  };
+}

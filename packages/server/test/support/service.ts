@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach } from 'vitest';
+import { startApp, type App } from '../../src/app.js';
+import { readConfig } from '../../src/config.js';
+
+const open: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+/** Runs after the test, the last first. */
+export const later = (close: () => unknown): void => void open.push(close);
+
+export function temporary(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-server-'));
+  later(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A rules file in a folder of its own. */
+export function rulesFile(text: string, name = 'rules.yaml'): string {
+  const file = join(temporary(), name);
+  writeFileSync(file, text);
+  return file;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string | undefined>;
+  readonly text: string;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly json: any;
+}
+
+export interface Asking {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+/** One request over a connection of its own. */
+export function ask(url: string, { method = 'GET', headers = {}, body }: Asking = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      response.on('end', () => {
+        const isJson = /json/.test(response.headers['content-type'] ?? '');
+        const { statusCode: status = 0, headers: fields } = response;
+        resolve({ status, headers: fields as Answer['headers'], text, json: isJson && text !== '' ? JSON.parse(text) : undefined });
+      });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+export interface Started {
+  readonly app: App;
+  readonly url: string;
+  get(path: string, asking?: Asking): Promise<Answer>;
+  post(path: string, body: unknown): Promise<Answer>;
+}
+
+export interface Starting {
+  /** The text of the rules file; the sample if absent. */
+  readonly rules?: string;
+  readonly file?: string;
+  readonly redis?: string;
+  readonly secret?: string;
+}
+
+/** The service on a free port, closed after the test. */
+export async function start({ rules, file, redis, secret }: Starting = {}): Promise<Started> {
+  const path = file ?? (rules === undefined ? undefined : rulesFile(rules));
+  const args = ['--http-port', '0', ...(path === undefined ? [] : ['--rules', path]), ...(redis === undefined ? [] : ['--redis', redis])];
+  const env = { HEADGATE_LOG_LEVEL: 'silent', ...(secret === undefined ? undefined : { HEADGATE_SECRET: secret }) };
+  const app = await startApp(readConfig(args, env));
+  later(() => app.close());
+  return {
+    app,
+    url: app.url,
+    get: (to, asking) => ask(app.url + to, asking),
+    post: (to, body) =>
+      ask(app.url + to, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+  };
+}
