@@ -131,7 +131,8 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
       }
       if (decision.allowed || clock.nowUs() + decision.retryAfterMs * 1000 > until) return decision;
       // Some of those that wait for the same instant come a little later, so that not all ask at once and in vain.
-      await sleep(clock, decision.retryAfterMs + Math.random() * 10, signal);
+      const leftMs = (until - clock.nowUs()) / 1000;
+      await sleep(clock, Math.min(leftMs, decision.retryAfterMs + Math.random() * 10), signal);
     }
   }
 

@@ -48,7 +48,7 @@ function decoded(text: string): string {
 
 const shapes = 'redis://host:6379, rediss://host, redis+cluster://h1:7000,h2:7000 or redis+sentinel://h1:26379,h2:26379/NAME';
 
-/** Reads a Redis URL; a list of hosts is more than `URL` takes. Errors never show the password. */
+/** Reads a Redis URL; a list of hosts is more than `URL` takes. Errors show no part of it: any may be a password that was not encoded. */
 export function readRedisUrl(text: string): RedisAddress {
   const match = /^([a-z+]+):\/\/(?:([^@/]*)@)?([^/@]+)(?:\/([^/]*))?$/.exec(text);
   const scheme = schemes[match?.[1] ?? ''];
@@ -56,19 +56,23 @@ export function readRedisUrl(text: string): RedisAddress {
   const [, , login, hosts = '', path = ''] = match;
   const [username, ...rest] = login === undefined ? [] : login.split(':');
   const usualPort = scheme.kind === 'sentinel' ? 26379 : 6379;
-  const nodes = hosts.split(',').map((host) => {
+  const nodes = hosts.split(',').map((host, index) => {
     const part = /^(\[[0-9a-fA-F:]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(host);
     const port = part?.[2] === undefined ? usualPort : Number(part[2]);
-    if (!part || port < 1 || port > 65_535)
-      throw new SettingError(`--redis: ${JSON.stringify(host)} is no host or host:port; write ${shapes}`);
+    if (!part || port < 1 || port > 65_535) {
+      throw new SettingError(
+        `--redis: host number ${index + 1} is no host or host:port; write ${shapes}; in a password write %40 for @, %2F for /`,
+      );
+    }
     return { host: (part[1] ?? '').replace(/^\[|\]$/g, ''), port };
   });
   if (scheme.kind === 'single' && nodes.length > 1)
     throw new SettingError(`--redis: several hosts need redis+cluster:// or redis+sentinel://; write ${shapes}`);
   if (scheme.kind === 'sentinel' && path === '')
     throw new SettingError("--redis: Sentinel needs the master's name: redis+sentinel://h1,h2/NAME");
-  if (scheme.kind !== 'sentinel' && !/^\d{0,3}$/.test(path))
-    throw new SettingError(`--redis: ${JSON.stringify(path)} is no database number`);
+  if (scheme.kind === 'cluster' && path !== '' && path !== '0')
+    throw new SettingError('--redis: a Cluster has no databases; leave the path out');
+  if (scheme.kind !== 'sentinel' && !/^\d{0,3}$/.test(path)) throw new SettingError('--redis: what follows the host is no database number');
   return {
     kind: scheme.kind,
     tls: scheme.tls,

@@ -163,7 +163,10 @@ function* chainOf(headers: Headers, source: AddressSource): Generator<string | u
   let left = joined(headers[source]);
   if (left === '') return;
   // X-Real-IP is one address, whatever the number of proxies: a second one is somebody else's.
-  if (source === 'x-real-ip') return yield left;
+  if (source === 'x-real-ip') {
+    yield left;
+    return;
+  }
   for (let length = 0; length < longestChain; length += 1) {
     const start = source === 'forwarded' ? lastElement(left) : left.lastIndexOf(',') + 1;
     const element = left.slice(start);

@@ -15,12 +15,8 @@ export interface GuardOptions {
 }
 
 /** A store of somebody's own may throw where it should reject. */
-function attempt<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return call();
-  } catch (error) {
-    return Promise.reject(error);
-  }
+async function attempt<T>(call: () => Promise<T>): Promise<T> {
+  return call();
 }
 
 /** By when a verb that is no decision is given up, in milliseconds. */

@@ -82,8 +82,8 @@ export function ioredisAdapter(users: IoredisSingle | IoredisCluster): RedisAdap
 
   // A cluster connects to a node at that node's first command; done now, no decision waits for it.
   const warm = (): void => {
-    const masters = (client as IoredisCluster).nodes('master').map((node) => (node.status === 'wait' ? node.connect() : undefined));
-    void Promise.allSettled(masters).then(settlement.settle);
+    const waiting = (client as IoredisCluster).nodes('master').filter((node) => node.status === 'wait');
+    void Promise.allSettled(waiting.map((node) => node.connect())).then(settlement.settle);
     // One node that accepts and then says nothing must not hold up the others.
     setTimeout(settlement.settle, 500).unref();
   };
