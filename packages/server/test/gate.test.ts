@@ -140,8 +140,10 @@ describe('ANY /v1/gate', () => {
 });
 
 describe('what a gateway asks about', () => {
-  const asked = (headers: Record<string, string>, { trusted = true, url = '/v1/gate', method = 'GET' } = {}) =>
-    linesAsked({ method, url, headers, trusted });
+  const asked = (headers: Record<string, string | string[]>, { trusted = true, url = '/v1/gate', method = 'GET' } = {}) => {
+    const distinct = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat()]));
+    return linesAsked({ method, url, headers: distinct, trusted });
+  };
 
   it('is named by X-Original-*, else by X-Forwarded-*, else it is the request itself', () => {
     expect(asked({ 'x-original-uri': '/a', 'x-original-method': 'PUT' })).toEqual([{ target: '/a', method: 'PUT' }]);
@@ -159,6 +161,7 @@ describe('what a gateway asks about', () => {
 
   it('keeps the rules it has, whatever field a client adds', () => {
     expect(asked({ 'x-original-uri': '/free', 'x-forwarded-uri': '/a' })).toContainEqual({ target: '/a', method: 'GET' });
+    expect(asked({ 'x-original-uri': ['/free', '/a'] })).toContainEqual({ target: '/a', method: 'GET' });
     for (const trusted of [true, false]) {
       expect(asked({ 'x-original-uri': '/free' }, { trusted, url: '/v1/gate/a' })).toContainEqual({ target: '/a', method: 'GET' });
     }

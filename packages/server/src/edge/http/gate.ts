@@ -17,7 +17,11 @@ export function gateRoutes(app: FastifyInstance, service: Service): void {
     const { headers, method, url } = request;
     const { remoteAddress: socketAddress } = request.socket;
     const trusted = trustsPeer(service.current().rules.trust, socketAddress);
-    const answer = await gate(service, { socketAddress, headers, lines: linesAsked({ method, url, headers, trusted }) });
+    const answer = await gate(service, {
+      socketAddress,
+      headers,
+      lines: linesAsked({ method, url, headers: request.raw.headersDistinct, trusted }),
+    });
     reply.header('cache-control', 'no-store');
     const asEmpty = /[?&]refuse=403(&|$)/.test(url);
     if ('missing' in answer) {
