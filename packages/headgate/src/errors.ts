@@ -75,6 +75,7 @@ export interface InputError extends TypeError {
   readonly code: ErrorCode;
 }
 
+/** A TypeError with a code; the message names the value and the mend. */
 export function inputError(code: ErrorCode, message: string): InputError {
   return Object.assign(new TypeError(message), { code });
 }

@@ -22,6 +22,7 @@ export interface KeyFormat {
   marker(key: string, onceId: string): string;
 }
 
+/** The key formats under one prefix; `encode` makes a key fit for a hash tag. */
 export function keyFormat(prefix: string, encode: (key: string) => string): KeyFormat {
   const head = `${encodeURIComponent(prefix)}:${version}:{`;
   const tails = new Map<string, string>();

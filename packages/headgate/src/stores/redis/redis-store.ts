@@ -64,6 +64,7 @@ export function redisStore(options: RedisStoreOptions): Store {
   return createRedisStore(options);
 }
 
+/** `redisStore` with what only tests set. */
 export function createRedisStore(options: RedisStoreOptions, { editScript }: RedisStoreInternals = {}): Store {
   const { prefix, encode: encodeTag } = readOptions(options);
   const adapter: RedisAdapter = resolveAdapter(options.client);

@@ -31,6 +31,7 @@ export interface Settling {
   onceSettled(callback: () => void): void;
 }
 
+/** Makes a {@link Settling}. */
 export function settling(): Settling {
   let done = false;
   let waiting: (() => void)[] = [];

@@ -6,6 +6,7 @@ interface GlideClient {
   customCommand(args: readonly string[], options: { decoder: number }): Promise<unknown>;
 }
 
+/** Whether a client is valkey-glide's. */
 export function isGlide(client: object): client is GlideClient {
   return can(client, 'customCommand', 'updateConnectionPassword', 'close');
 }

@@ -19,6 +19,7 @@ interface IoredisCluster extends IoredisClient {
   nodes(role: 'master'): readonly IoredisClient[];
 }
 
+/** Whether a client is ioredis's, or a fork's. */
 export function isIoredis(client: object): client is IoredisSingle | IoredisCluster {
   return can(client, 'duplicate', 'call', 'disconnect', 'on') && typeof (client as IoredisClient).status === 'string';
 }

@@ -91,6 +91,7 @@ export function safeClientOptions(users: Options | undefined): Options {
   };
 }
 
+/** The user's cluster options, made safe for counting. */
 export function safeClusterOptions(users: Options | undefined): Options {
   const defaults = (users?.['defaults'] ?? {}) as Options;
   return {
