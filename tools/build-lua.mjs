@@ -5,12 +5,18 @@ import { join } from 'node:path';
 const redis = join(import.meta.dirname, '../packages/headgate/src/stores/redis');
 const scripts = join(redis, 'scripts');
 
+/** A text with its includes put in, each once. */
+function include(text, seen) {
+  return text.replace(/^--@include (\w+)$/gm, (_, lib) => {
+    if (seen.has(lib)) return '';
+    seen.add(lib);
+    return include(readFileSync(join(scripts, 'lib', `${lib}.lua`), 'utf8'), seen);
+  });
+}
+
 /** One script as Redis gets it. */
 export function assemble(name) {
-  const text = readFileSync(join(scripts, `${name}.lua`), 'utf8').replace(/^--@include (\w+)$/gm, (_, lib) =>
-    readFileSync(join(scripts, 'lib', `${lib}.lua`), 'utf8'),
-  );
-  return text
+  return include(readFileSync(join(scripts, `${name}.lua`), 'utf8'), new Set())
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('--'))

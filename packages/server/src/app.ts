@@ -35,7 +35,11 @@ export async function startApp(config: Config): Promise<App> {
   const metrics = createMetrics();
   const source = await openRulesFile(config.rules ?? sampleRules);
   const store = config.redis === undefined ? memoryStore() : openRedis(config.redis);
-  const limiter = createLimiter({ store, rules: source.rules.options });
+  const limiter = createLimiter({
+    store,
+    rules: source.rules.options,
+    ...(config.deadlineMs === undefined ? undefined : { deadline: config.deadlineMs }),
+  });
   let inForce: InForce = { rules: source.rules, limiter };
   let draining = false;
 

@@ -21,6 +21,8 @@ export interface Config {
   /** Of decision ids; servers that take back each other's share it. */
   readonly secret: string | undefined;
   readonly logLevel: string;
+  /** By when a decision is answered, whatever Redis does, in milliseconds; undefined: the library's default. */
+  readonly deadlineMs: number | undefined;
 }
 
 /** A setting that cannot be used. The process ends with 78 (EX_CONFIG). */
@@ -86,9 +88,17 @@ export function readRedisUrl(text: string): RedisAddress {
 
 const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
+function readDeadline(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const [, number, unit] = /^(\d{1,5})(ms|s)$/.exec(text) ?? [];
+  const ms = Number(number) * (unit === 's' ? 1000 : 1);
+  if (ms >= 1 && ms <= 60_000) return ms;
+  throw new SettingError(`HEADGATE_DEADLINE: expected 1ms to 60s, such as "10ms"; got ${JSON.stringify(text)}`);
+}
+
 /**
  * Settings from flags, else from the environment (`HEADGATE_RULES`, `HEADGATE_REDIS`, `HEADGATE_HTTP_PORT`, `HEADGATE_HOST`,
- * `HEADGATE_SECRET`, `HEADGATE_LOG_LEVEL`), else the defaults. The only reader of the environment.
+ * `HEADGATE_SECRET`, `HEADGATE_LOG_LEVEL`, `HEADGATE_DEADLINE`), else the defaults. The only reader of the environment.
  *
  * @throws SettingError naming the setting
  */
@@ -100,7 +110,10 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv = pro
       options: { rules: { type: 'string' }, redis: { type: 'string' }, 'http-port': { type: 'string' }, host: { type: 'string' } },
     }).values;
   } catch (error) {
-    throw new SettingError(`${(error as Error).message.split('.')[0]}; see headgate help serve`);
+    // A stray argument may be a Redis URL whose flag was forgotten: with a password in it.
+    const { message, code } = error as NodeJS.ErrnoException;
+    const fault = code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' ? 'an argument without a flag' : message.split('.')[0];
+    throw new SettingError(`${fault}; see headgate help serve`);
   }
   const setting = (flag: string, variable: string): string | undefined => {
     const value = flags[flag] ?? env[variable];
@@ -123,5 +136,6 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv = pro
     httpPort: Number(port),
     secret,
     logLevel,
+    deadlineMs: readDeadline(env['HEADGATE_DEADLINE']),
   };
 }

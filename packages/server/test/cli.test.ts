@@ -80,7 +80,7 @@ describe('headgate serve', () => {
   });
 
   it('ends with 78 and one line if a setting is faulty, and never shows a secret', async () => {
-    for (const args of [['--bogus'], ['--http-port', 'x'], ['--redis', 'redis://u:hunter2@h:x'], ['stray']]) {
+    for (const args of [['--bogus'], ['--http-port', 'x'], ['--redis', 'redis://u:hunter2@h:x'], ['redis://u:hunter2@h']]) {
       const run = headgate(['serve', ...args]);
       expect(await run.code).toBe(78);
       expect(run.err().trim().split('\n')).toHaveLength(1);

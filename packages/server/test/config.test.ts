@@ -20,6 +20,7 @@ describe('settings', () => {
       httpPort: 8080,
       secret: undefined,
       logLevel: 'info',
+      deadlineMs: undefined,
     });
     const env = {
       HEADGATE_RULES: 'a.yaml',
@@ -40,10 +41,13 @@ describe('settings', () => {
 
   it('that cannot be used are one clear error', () => {
     expect(fault(['--port', '1'])).toMatch(/'--port'.*headgate help serve/);
-    expect(fault(['extra'])).toMatch(/'extra'/);
+    expect(fault(['redis://u:hunter2@h'])).toBe('an argument without a flag; see headgate help serve');
     expect(fault(['--rules'])).toMatch(/--rules/);
     for (const port of ['x', '-1', '65536', '80.5']) expect(fault([`--http-port=${port}`])).toMatch(/--http-port: expected a port/);
     expect(fault([], { HEADGATE_LOG_LEVEL: 'loud' })).toMatch(/HEADGATE_LOG_LEVEL: expected one of/);
+    expect(readConfig([], { HEADGATE_DEADLINE: '2s' }).deadlineMs).toBe(2000);
+    for (const deadline of ['', '0ms', '10', '61s', '1m'])
+      expect(fault([], { HEADGATE_DEADLINE: deadline })).toMatch(/HEADGATE_DEADLINE: expected/);
     expect(fault([], { HEADGATE_SECRET: 'short' })).toMatch(/HEADGATE_SECRET: expected at least 16/);
   });
 });

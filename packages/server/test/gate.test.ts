@@ -74,6 +74,18 @@ describe('ANY /v1/gate', () => {
     expect((await get('/v1/gate/teams/7', { headers: { 'x-team': 't' } })).status).toBe(429);
   });
 
+  it('refuses a request that has two keys, whatever the rule says of none', async () => {
+    const { get } = await start({ rules: alone });
+    for (const [path, headers, part] of [
+      ['/search', { 'x-api-key': ['k', 'made-up'] }, 'apiKey'],
+      ['/teams/7', { 'x-team': ['t', 'made-up'] }, 'header:x-team'],
+    ] as const) {
+      const { status, json } = await get(`/v1/gate${path}`, { headers });
+      expect([status, json.detail]).toEqual([403, expect.stringContaining(`several values of ${part}`)]);
+    }
+    expect((await get('/v1/gate/search', { headers: { 'x-api-key': ['k', 'k'] } })).headers['ratelimit']).toMatch(/r=1/);
+  });
+
   it('answers ?refuse=403 with an empty 403 and the status in a field, as nginx needs it', async () => {
     const { get } = await start({ rules: trusting });
     const asking = { headers: { 'x-original-uri': '/search', 'x-api-key': 'k' } };
@@ -164,7 +176,20 @@ describe('what a gateway asks about', () => {
     expect(asked({ 'x-original-uri': ['/free', '/a'] })).toContainEqual({ target: '/a', method: 'GET' });
     for (const trusted of [true, false]) {
       expect(asked({ 'x-original-uri': '/free' }, { trusted, url: '/v1/gate/a' })).toContainEqual({ target: '/a', method: 'GET' });
+      expect(asked({ 'x-original-uri': '/free' }, { trusted, url: '/v1/gate/' })).toContainEqual({ target: '/', method: 'GET' });
     }
+  });
+
+  it('is one request: fields that name more than a gateway ever does are refused, and make no work', async () => {
+    const { get } = await start({ rules: alone });
+    const fields = Array.from({ length: 300 }, (_, index) => `${index}`);
+    const since = performance.now();
+    const { status, json } = await get('/v1/gate', {
+      headers: { 'x-original-uri': fields.map((n) => `/${n}`), 'x-original-method': fields },
+    });
+    expect([status, json.errors[0].detail]).toEqual([400, expect.stringContaining('overwrite')]);
+    expect(performance.now() - since).toBeLessThan(1000);
+    expect(asked({ 'x-original-uri': Array.from({ length: 300 }, () => '/a') })).toEqual([{ target: '/a', method: 'GET' }]);
   });
 
   it('is counted by the address that a trusted peer tells, and by no forged one (case 32)', async () => {

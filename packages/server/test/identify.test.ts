@@ -2,7 +2,7 @@ import { trustProxies } from 'headgate/http';
 import { describe, expect, it } from 'vitest';
 import { compileKey, compileSources, keyOf } from '../src/rules/identify.js';
 
-type Headers = Record<string, string>;
+type Headers = Record<string, string | string[]>;
 
 const by = {
   trust: trustProxies(['10.0.0.0/8']),
@@ -36,6 +36,19 @@ describe('a key', () => {
 
   it('reads cookies by their exact name', () => {
     expect(key(['cookie:sid'], { cookie: 'xsid=1; sid="two"; sid=3' })).toEqual({ key: 'two' });
+  });
+
+  it('is none where a field came twice with different values: a client would make up one budget after the other', () => {
+    expect(key(['header:x-team'], { 'x-team': ['real', 'made-up'] })).toEqual({ several: { from: 'header', name: 'x-team' } });
+    expect(key(['apiKey'], { 'x-api-key': ['k', 'made-up'] })).toEqual({ several: { from: 'apiKey' } });
+    expect(key(['bearer'], { authorization: ['Bearer k', 'Bearer made-up'] })).toEqual({ several: { from: 'bearer' } });
+    expect(key(['apiKey'], { 'x-api-key': ['k', ' k'] })).toEqual({ key: 'k' });
+    expect(key(['cookie:sid'], { cookie: ['a=1', 'sid=2'] })).toEqual({ key: '2' });
+  });
+
+  it('is not what every object has', () => {
+    expect(key(['header:constructor'])).toEqual({ missing: { from: 'header', name: 'constructor' } });
+    expect(key(['header:__proto__'])).toEqual({ missing: { from: 'header', name: '__proto__' } });
   });
 
   it('is refused where a misspelt part would be one budget for everybody', () => {

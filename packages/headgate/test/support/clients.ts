@@ -107,4 +107,5 @@ export const earlyClients: readonly (readonly [name: string, make: MakeClient])[
   ['redis 6', unconnected((port) => v6.createClient({ url: url(port) }))],
   ['redis 5', unconnected((port) => v5.createClient({ url: url(port) }))],
   ['redis 6 cluster', unconnected((port) => v6.createCluster({ rootNodes: [{ url: url(port) }] }))],
+  ['redis 5 cluster', unconnected((port) => v5.createCluster({ rootNodes: [{ url: url(port) }] }))],
 ];

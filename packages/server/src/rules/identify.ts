@@ -6,7 +6,7 @@ export type SourcePart = { readonly from: 'header' | 'cookie'; readonly name: st
 /** A part of a rule's key. */
 export type KeyPart = SourcePart | { readonly from: 'ip' | 'apiKey' | 'account' } | { readonly from: 'constant'; readonly value: string };
 
-/** A request as identification sees it: no framework's own. */
+/** A request as identification sees it: no framework's own. `headers` has each field's lines apart. */
 export interface Identifiable {
   readonly socketAddress: string | undefined;
   readonly headers: Headers;
@@ -48,10 +48,20 @@ export function compileKey(parts: readonly string[]): KeyPart[] {
   });
 }
 
-const one = (value: Headers[string]): string | undefined => (typeof value === 'string' ? value : value?.[0]);
+/** A field that came more than once with different values: which of them counts, the server behind may see otherwise. */
+const several = Symbol('several values');
 
-function cookie(header: string | undefined, name: string): string | undefined {
-  for (const pair of header?.split(';') ?? []) {
+type Found = string | typeof several | undefined;
+
+function one(value: Headers[string]): Found {
+  const lines = new Set((typeof value === 'string' ? [value] : (value ?? [])).map((line) => line.trim()));
+  return lines.size > 1 ? several : [...lines][0];
+}
+
+/** HTTP/2 may split the field, and browsers send one name for several paths, the nearest first. */
+function cookie(value: Headers[string], name: string): Found {
+  const pairs = (typeof value === 'string' ? [value] : (value ?? [])).flatMap((line) => line.split(';'));
+  for (const pair of pairs) {
     const equals = pair.indexOf('=');
     if (equals > 0 && pair.slice(0, equals).trim() === name)
       return pair
@@ -62,16 +72,17 @@ function cookie(header: string | undefined, name: string): string | undefined {
   return undefined;
 }
 
-function fromSource(part: SourcePart, headers: Headers): string | undefined {
-  if (part.from === 'header') return one(headers[part.name])?.trim();
-  if (part.from === 'cookie') return cookie(one(headers['cookie']), part.name);
-  return /^bearer +(\S+)\s*$/i.exec(one(headers['authorization']) ?? '')?.[1];
+function fromSource(part: SourcePart, headers: Headers): Found {
+  if (part.from === 'header') return one(Object.hasOwn(headers, part.name) ? headers[part.name] : undefined);
+  if (part.from === 'cookie') return cookie(headers['cookie'], part.name);
+  const value = one(headers['authorization']);
+  return typeof value === 'string' ? /^bearer +(\S+)\s*$/i.exec(value)?.[1] : value;
 }
 
-const first = (parts: readonly SourcePart[], headers: Headers): string | undefined =>
+const first = (parts: readonly SourcePart[], headers: Headers): Found =>
   parts.map((part) => fromSource(part, headers)).find((value) => value !== undefined && value !== '');
 
-function partOf(part: KeyPart, { socketAddress, headers }: Identifiable, { trust, sources }: Identification): string | undefined {
+function partOf(part: KeyPart, { socketAddress, headers }: Identifiable, { trust, sources }: Identification): Found {
   switch (part.from) {
     case 'constant':
       return part.value;
@@ -88,19 +99,24 @@ function partOf(part: KeyPart, { socketAddress, headers }: Identifiable, { trust
   }
 }
 
-/** What of a key a request lacks, as the rules file writes it. */
+/** A part of a key as the rules file writes it. */
 export function describePart(part: KeyPart): string {
   return 'name' in part ? `${part.from}:${part.name}` : part.from;
 }
 
+/** A request's key, or which part of it is not there, or is there with several values. */
+export type FoundKey = { readonly key: string } | { readonly missing: KeyPart } | { readonly several: KeyPart };
+
 /**
  * A request's key under a rule: its one part, or all parts as JSON, so that no two combinations meet. A part that is not there
- * makes the key missing; it never becomes one budget for everybody.
+ * makes the key missing; it never becomes one budget for everybody. Nor is a field that is sent twice a key: a client would have a
+ * fresh budget for each second value it makes up.
  */
-export function keyOf(parts: readonly KeyPart[], request: Identifiable, by: Identification): { key: string } | { missing: KeyPart } {
+export function keyOf(parts: readonly KeyPart[], request: Identifiable, by: Identification): FoundKey {
   const values: string[] = [];
   for (const part of parts) {
     const value = partOf(part, request, by);
+    if (value === several) return { several: part };
     if (value === undefined || value === '') return { missing: part };
     values.push(value);
   }

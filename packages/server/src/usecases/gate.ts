@@ -15,10 +15,10 @@ export interface GateQuestion extends Identifiable {
   readonly lines: readonly Line[];
 }
 
-/** Pass or refuse, with the decisions; or refuse because a rule's key is missing. */
+/** Pass or refuse, with the decisions; or refuse because a rule's key is `lacking`: `no apiKey`, `several values of apiKey`. */
 export type GateAnswer =
   | { readonly pass: boolean; readonly answers: readonly Answered[] }
-  | { readonly pass: false; readonly missing: string; readonly rule: string };
+  | { readonly pass: false; readonly lacking: string; readonly rule: string };
 
 /** What one library call takes. */
 const mostRules = 64;
@@ -37,7 +37,8 @@ export async function gate(service: Service, question: GateQuestion): Promise<Ga
     if (match === undefined || !asked.some(match)) continue;
     const found = keyOf(key, question, inForce.rules);
     if ('key' in found) checks.push({ rule: name, key: found.key });
-    else if (missingKey === 'refuse') return { pass: false, missing: describePart(found.missing), rule: name };
+    else if ('several' in found) return { pass: false, lacking: `several values of ${describePart(found.several)}`, rule: name };
+    else if (missingKey === 'refuse') return { pass: false, lacking: `no ${describePart(found.missing)}`, rule: name };
   }
   if (checks.length === 0) return { pass: true, answers: [] };
   if (checks.length > mostRules)

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { request, type OutgoingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
@@ -37,14 +37,14 @@ export interface Answer {
 
 export interface Asking {
   readonly method?: string;
-  readonly headers?: Record<string, string>;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string;
 }
 
 /** One request over a connection of its own. */
 export function ask(url: string, { method = 'GET', headers = {}, body }: Asking = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers, agent: false }, (response) => {
+    const sent = request(url, { method, headers: headers as OutgoingHttpHeaders, agent: false }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
       response.on('end', () => {
@@ -71,13 +71,19 @@ export interface Starting {
   readonly file?: string;
   readonly redis?: string;
   readonly secret?: string;
+  /** Generous by default: tests run beside each other, on two cores. */
+  readonly deadline?: string;
 }
 
 /** The service on a free port, closed after the test. */
-export async function start({ rules, file, redis, secret }: Starting = {}): Promise<Started> {
+export async function start({ rules, file, redis, secret, deadline = '2s' }: Starting = {}): Promise<Started> {
   const path = file ?? (rules === undefined ? undefined : rulesFile(rules));
   const args = ['--http-port', '0', ...(path === undefined ? [] : ['--rules', path]), ...(redis === undefined ? [] : ['--redis', redis])];
-  const env = { HEADGATE_LOG_LEVEL: 'silent', ...(secret === undefined ? undefined : { HEADGATE_SECRET: secret }) };
+  const env = {
+    HEADGATE_LOG_LEVEL: 'silent',
+    HEADGATE_DEADLINE: deadline,
+    ...(secret === undefined ? undefined : { HEADGATE_SECRET: secret }),
+  };
   const app = await startApp(readConfig(args, env));
   later(() => app.close());
   return {

@@ -5,7 +5,7 @@ import type { Verdict } from './wire.js';
 
 /** Checks in one script call: 64 take Redis well under a millisecond, more gain nothing. */
 const checksPerCall = 64;
-/** Script calls on their way at once; what arrives meanwhile travels together in the next. */
+/** Script calls of a lane on their way at once; what arrives meanwhile travels together in the next. */
 const callsInFlight = 2;
 /** Sliding logs travel alone, so more of them may be on their way. */
 const logsInFlight = 16;
@@ -29,7 +29,32 @@ export interface BatchOptions {
   readonly laneOf: (group: Group) => string;
 }
 
+/** What may share calls, and its calls on their way. Lanes do not wait for each other: a node that hangs holds up its own slots only. */
+interface Lane {
+  readonly name: string;
+  light: Waiting[];
+  heavy: Waiting[];
+  lightCalls: number;
+  heavyCalls: number;
+  /** Something arrived, or a call came back, since it was last looked at. */
+  due: boolean;
+}
+
 const isHeavy = (group: Group): boolean => group.checks.some((check) => check.limit.kind === 'slidingLog');
+
+/** Takes groups off the front, up to what one call carries. */
+function takeCall(lane: Lane): Waiting[] {
+  let checks = 0;
+  let count = 0;
+  for (const { group } of lane.light) {
+    if (count > 0 && checks + group.checks.length > checksPerCall) break;
+    checks += group.checks.length;
+    count += 1;
+  }
+  const items = lane.light.slice(0, count);
+  lane.light = lane.light.slice(count);
+  return items;
+}
 
 /**
  * Collects the checks of one turn of the event loop into script calls. With nothing on its way a check leaves at the end
@@ -37,10 +62,10 @@ const isHeavy = (group: Group): boolean => group.checks.some((check) => check.li
  */
 export class Batch {
   readonly #options: BatchOptions;
-  #light: Waiting[] = [];
-  #heavy: Waiting[] = [];
-  #lightCalls = 0;
-  #heavyCalls = 0;
+  /** Those with something waiting or on its way. */
+  readonly #lanes = new Map<string, Lane>();
+  #due: Lane[] = [];
+  #waiting = 0;
   #scheduled = false;
   #held = false;
 
@@ -50,7 +75,7 @@ export class Batch {
 
   decide(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
     return new Promise((resolve, reject) => {
-      if (this.#light.length + this.#heavy.length >= mostWaiting) {
+      if (this.#waiting >= mostWaiting) {
         reject(new StoreError(`over ${mostWaiting} checks wait for Redis`));
         return;
       }
@@ -59,10 +84,24 @@ export class Batch {
   }
 
   #push(item: Waiting): void {
-    (isHeavy(item.group) ? this.#heavy : this.#light).push(item);
+    const name = this.#options.laneOf(item.group);
+    let lane = this.#lanes.get(name);
+    if (lane === undefined) {
+      lane = { name, light: [], heavy: [], lightCalls: 0, heavyCalls: 0, due: false };
+      this.#lanes.set(name, lane);
+    }
+    (isHeavy(item.group) ? lane.heavy : lane.light).push(item);
+    this.#waiting += 1;
+    this.#mark(lane);
     if (this.#scheduled) return;
     this.#scheduled = true;
     process.nextTick(this.#flush);
+  }
+
+  #mark(lane: Lane): void {
+    if (lane.due) return;
+    lane.due = true;
+    this.#due.push(lane);
   }
 
   readonly #flush = (): void => {
@@ -78,61 +117,59 @@ export class Batch {
       });
       return;
     }
-    if (state === 'down') {
-      const waiting = [...this.#light, ...this.#heavy];
-      this.#light = [];
-      this.#heavy = [];
-      for (const item of waiting) item.reject(new StoreError('Redis is not connected'));
-      return;
-    }
-    while (this.#light.length > 0 && this.#lightCalls < callsInFlight) this.#sendLight();
-    while (this.#heavy.length > 0 && this.#heavyCalls < logsInFlight) this.#sendHeavy();
+    if (state === 'down') this.#rejectWaiting();
+    const due = this.#due;
+    this.#due = [];
+    for (const lane of due) this.#send(lane);
   };
 
-  #sendLight(): void {
-    let checks = 0;
-    let count = 0;
-    for (const { group } of this.#light) {
-      if (count > 0 && checks + group.checks.length > checksPerCall) break;
-      checks += group.checks.length;
-      count += 1;
+  #rejectWaiting(): void {
+    for (const lane of this.#lanes.values()) {
+      const waiting = [...lane.light, ...lane.heavy];
+      lane.light = [];
+      lane.heavy = [];
+      for (const item of this.#leaving(waiting)) item.reject(new StoreError('Redis is not connected'));
+      // Looked at once more, and forgotten if nothing is on its way.
+      this.#mark(lane);
     }
-    const items = this.#light.slice(0, count);
-    this.#light = this.#light.slice(count);
-    const lanes = new Map<string, Waiting[]>();
-    for (const item of items) {
-      if (item.ticket?.cancelled) {
-        item.reject(new StoreError('dropped before it was sent'));
-        continue;
-      }
-      const lane = this.#options.laneOf(item.group);
-      const known = lanes.get(lane);
-      if (known) known.push(item);
-      else lanes.set(lane, [item]);
-    }
-    if (lanes.size === 0) return;
-    this.#lightCalls += 1;
-    let open = lanes.size;
-    const done = (): void => {
-      open -= 1;
-      if (open > 0) return;
-      this.#lightCalls -= 1;
-      this.#flush();
-    };
-    for (const lane of lanes.values()) void this.#run(lane).then(done);
   }
 
-  #sendHeavy(): void {
-    const item = this.#heavy.shift();
-    if (item === undefined) return;
-    if (item.ticket?.cancelled) {
-      item.reject(new StoreError('dropped before it was sent'));
-      return;
+  #send(lane: Lane): void {
+    lane.due = false;
+    while (lane.light.length > 0 && lane.lightCalls < callsInFlight) {
+      const items = this.#wanted(takeCall(lane));
+      if (items.length === 0) continue;
+      lane.lightCalls += 1;
+      void this.#run(items).then(() => {
+        lane.lightCalls -= 1;
+        this.#mark(lane);
+        this.#flush();
+      });
     }
-    this.#heavyCalls += 1;
-    void this.#run([item]).then(() => {
-      this.#heavyCalls -= 1;
-      this.#flush();
+    while (lane.heavy.length > 0 && lane.heavyCalls < logsInFlight) {
+      const items = this.#wanted(lane.heavy.splice(0, 1));
+      if (items.length === 0) continue;
+      lane.heavyCalls += 1;
+      void this.#run(items).then(() => {
+        lane.heavyCalls -= 1;
+        this.#mark(lane);
+        this.#flush();
+      });
+    }
+    // With calls on their way nothing is ever left waiting for good: it is looked at again when one comes back.
+    if (lane.lightCalls === 0 && lane.heavyCalls === 0) this.#lanes.delete(lane.name);
+  }
+
+  #leaving(items: Waiting[]): Waiting[] {
+    this.#waiting -= items.length;
+    return items;
+  }
+
+  /** Of those that leave the queue, the ones that somebody still waits for. */
+  #wanted(items: Waiting[]): Waiting[] {
+    return this.#leaving(items).filter((item) => {
+      if (item.ticket?.cancelled) item.reject(new StoreError('dropped before it was sent'));
+      return !item.ticket?.cancelled;
     });
   }
 

@@ -8,6 +8,7 @@ import type { Check, GiveBack, Group, GroupOutcome, Receipt, Store, Target, Tick
 import { resolveAdapter } from './adapters/resolve.js';
 import type { RedisAdapter } from './adapters/adapter.js';
 import { Batch } from './batch.js';
+import { decodeBuckets, encodeBuckets } from './buckets.js';
 import { keyFormat } from './keys.js';
 import { defineScripts } from './scripts.js';
 import { slotOf } from './slot.js';
@@ -79,11 +80,24 @@ export function createRedisStore(options: RedisStoreOptions, { editScript }: Red
   const keyOf = ({ rule, key, limit }: Check): string => format.state(rule, key, limit.kind);
   const slot = (check: Check): string => String(slotOf(encodeTag(check.key)));
 
-  async function run(groups: readonly Group[]): Promise<readonly Verdict[]> {
+  async function runDecide(groups: readonly Group[]): Promise<Verdict[]> {
     const call = encode(groups, { keyOf, now: clock.nowUs() + aheadUs });
     const { now, verdicts } = decode(await scripts.decide.run(adapter, call.keys, call.args), groups);
     aheadUs = now - clock.nowUs();
     return verdicts;
+  }
+
+  /** The hot path first; what it finds odd (a ban, a clock that went back), the decide script decides. */
+  async function run(groups: readonly Group[]): Promise<readonly Verdict[]> {
+    const call = encodeBuckets(groups, keyOf);
+    if (call === undefined) return runDecide(groups);
+    const { now, verdicts } = decodeBuckets(await scripts.takeBuckets.run(adapter, call.keys, call.args), groups);
+    aheadUs = now - clock.nowUs();
+    const odd = groups.filter((_, index) => verdicts[index] === 'odd');
+    const decided = odd.length === 0 ? [] : await runDecide(odd);
+    return verdicts.map((verdict) =>
+      verdict === 'odd' ? (decided.shift() ?? new StoreError('Redis answered for fewer checks than were asked')) : verdict,
+    );
   }
 
   const laneOf = clustered ? (group: Group) => (group.checks[0] ? slot(group.checks[0]) : '') : () => '';

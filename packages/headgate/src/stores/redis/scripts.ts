@@ -10,6 +10,11 @@ export function defineScripts(edit?: (source: string) => string) {
       reply: (raw) => raw,
       edit,
     }),
+    takeBuckets: defineScript<[creditUnits: string, creditUs: string, cost: string, capacity: string], unknown>('take-buckets', {
+      args: ['creditUnits', 'creditUs', 'cost', 'capacity'],
+      reply: (raw) => raw,
+      edit,
+    }),
     giveBack: defineScript<string[], number>('give-back', {
       args: ['kind', 'units', 'takenAt', 'mark', 'creditUnits', 'creditUs', 'holder', 'until'],
       reply: Number,

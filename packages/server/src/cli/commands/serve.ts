@@ -16,6 +16,7 @@ Answers checks over HTTP.
   --http-port PORT  8080 by default; 0 for any that is free                                 HEADGATE_HTTP_PORT
   --host ADDRESS    127.0.0.1 by default                                                    HEADGATE_HOST
                     secret of decision ids, at least 16 characters, the same on all servers HEADGATE_SECRET
+                    answer by then whatever Redis does; 10ms by default, at most 60s        HEADGATE_DEADLINE
                     fatal, error, warn, info (default), debug, trace or silent              HEADGATE_LOG_LEVEL
 
 A flag goes before the environment. Ends with 78 if a setting or the rules are faulty.

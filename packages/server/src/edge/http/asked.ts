@@ -1,4 +1,5 @@
 import type { Line } from '../../usecases/gate.js';
+import { BadRequestError } from './errors.js';
 
 export const gatePath = '/v1/gate';
 
@@ -8,6 +9,9 @@ function own(method: string, url: string): Line {
   return { method, target: target.startsWith('/') ? target : `/${target}` };
 }
 
+/** More would be work without end: one request is asked about, and what its client adds to it comes on top. */
+const mostLines = 16;
+
 /**
  * The requests that a gateway may mean: by `X-Original-*` (nginx), by `X-Forwarded-*` (Caddy, Traefik), else the request itself, its path after
  * `/v1/gate`.
@@ -15,16 +19,28 @@ function own(method: string, url: string): Line {
  * Gateways pass their clients' own fields on, so any of these may be a client's invention, made up to be counted by a laxer rule.
  * Hence, where more than one is there, the rules of each apply: a field that is added can add rules and never takes one away.
  * `X-Forwarded-*` is believed of trusted peers alone. `headers` has each field's lines apart.
+ *
+ * @throws BadRequestError if the fields name more requests than any gateway does
  */
 export function linesAsked(request: { method: string; url: string; headers: NodeJS.Dict<string[]>; trusted: boolean }): Line[] {
   const { method, url, headers, trusted } = request;
+  const given = (name: string): Set<string> => new Set(headers[name]?.filter((value) => value !== ''));
   const named = (prefix: string): Line[] => {
-    const methods = headers[`x-${prefix}-method`]?.filter((name) => name !== '') ?? [];
-    const targets = headers[`x-${prefix}-uri`]?.filter((target) => target !== '') ?? [];
-    return targets.flatMap((target) => (methods.length === 0 ? [method] : methods).map((by) => ({ target, method: by })));
+    const targets = given(`x-${prefix}-uri`);
+    const methods = given(`x-${prefix}-method`);
+    if (methods.size === 0) methods.add(method);
+    if (targets.size * methods.size > mostLines) {
+      throw new BadRequestError([
+        {
+          pointer: '',
+          detail: `X-${prefix}-Uri and X-${prefix}-Method name more than ${mostLines} requests; let the gateway overwrite them`,
+        },
+      ]);
+    }
+    return [...targets].flatMap((target) => [...methods].map((by) => ({ target, method: by })));
   };
   const lines = [...named('original'), ...(trusted ? named('forwarded') : [])];
-  const hasPath = /^\/+[^?#/]/.test(url.slice(gatePath.length));
+  const hasPath = url.startsWith('/', gatePath.length);
   if (lines.length === 0 || hasPath) lines.push(own(method, url));
   return lines;
 }

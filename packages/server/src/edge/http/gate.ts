@@ -14,18 +14,19 @@ function refuseEmpty(reply: FastifyReply, status: number): FastifyReply {
 /** Answers gateways: 204, or why not. Any method and body: it answers before Fastify looks at a body, which Node then drops. */
 export function gateRoutes(app: FastifyInstance, service: Service): void {
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { headers, method, url } = request;
+    const { method, url } = request;
+    const { headersDistinct: headers } = request.raw;
     const { remoteAddress: socketAddress } = request.socket;
     const trusted = trustsPeer(service.current().rules.trust, socketAddress);
     const answer = await gate(service, {
       socketAddress,
       headers,
-      lines: linesAsked({ method, url, headers: request.raw.headersDistinct, trusted }),
+      lines: linesAsked({ method, url, headers, trusted }),
     });
     reply.header('cache-control', 'no-store');
     const asEmpty = /[?&]refuse=403(&|$)/.test(url);
-    if ('missing' in answer) {
-      const detail = `this request has no ${answer.missing}, which the rule ${JSON.stringify(answer.rule)} counts by`;
+    if ('lacking' in answer) {
+      const detail = `this request has ${answer.lacking}, which the rule ${JSON.stringify(answer.rule)} counts by`;
       return asEmpty ? refuseEmpty(reply, 403) : sendProblem(reply, plainProblem(403, { detail }));
     }
     reply.headers(rateLimitFields(answer.answers));

@@ -136,6 +136,11 @@ export function nodeRedisClusterAdapter(users: NodeRedisCluster): RedisAdapter {
       topology: 'cluster',
       open: async () => {
         await client.connect();
+        // A cluster that is still being formed names no masters, and the client would not ask again.
+        if (client.masters.length === 0) {
+          client.destroy();
+          throw new Error('the cluster serves no slots yet');
+        }
         begun = true;
       },
       ready: () => client.isOpen && client.masters.some(isReady) && (begun || client.masters.every(isReady)),

@@ -8,7 +8,7 @@
 -- TTL: the state's stays; the marker's lasts until ARGV[8]
 -- atomic: two processes that give the same take back at once would both return it
 --@include clock
---@include arithmetic
+--@include credit
 --@include value
 local kind, units, at, mark = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 

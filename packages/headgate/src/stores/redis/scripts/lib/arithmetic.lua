@@ -37,12 +37,3 @@ local function div_ceil(a, b, c)
   if remainder > 0 then return quotient + 1 end
   return quotient
 end
-
--- What flows back into a bucket in `elapsed` us at `units` millionths per `us`, at most `used`.
-local function credit(elapsed, used, units, us)
-  if elapsed <= 0 then return 0 end
-  if elapsed * units / us > used * 1.000001 + 1 then return used end
-  local flowed = div_floor(elapsed, units, us)
-  if flowed > used then return used end
-  return flowed
-end

@@ -1,0 +1,301 @@
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startRedis, type RedisServer } from '../../../test/support/redis.js';
+import { concurrency, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket } from '../src/index.js';
+import type { Check, CountedLimit, Receipt, Store } from '../src/index.js';
+import { receiptOf, returnableUntil } from '../src/stores/outcome.js';
+import { redisStore } from '../src/stores/redis/index.js';
+import { windowAwayFromEdge } from './support/away-from-edges.js';
+
+let server: RedisServer;
+let client: Redis;
+let store: Store;
+beforeAll(async () => {
+  server = await startRedis();
+  client = new Redis(server.port, server.host);
+  store = redisStore({ client });
+});
+afterAll(async () => {
+  await store.close();
+  client.disconnect();
+  await server.kill();
+});
+afterEach(async () => {
+  await client.flushdb();
+});
+
+const ms = 600_000;
+const minute = 60_000_000;
+const window = windowAwayFromEdge(ms);
+const us = 1000;
+
+interface Stored {
+  /** Without a ban. */
+  readonly state: string;
+  readonly bannedUntil: number;
+  /** When Redis drops the key, us since 1970. */
+  readonly expiresAt: number;
+}
+
+async function stored(key: string): Promise<Stored | undefined> {
+  const replies = await client.multi().time().pttl(key).getBuffer(key).exec();
+  const [time, ttl, value] = (replies ?? []).map(([, reply]) => reply) as [[string, string], number, Buffer | null];
+  if (value === null) return undefined;
+  const text = value.toString('latin1');
+  const ban = /^!(\d+)!/.exec(text);
+  return {
+    state: text.slice(ban?.[0].length ?? 0),
+    bannedUntil: Number(ban?.[1] ?? 0),
+    expiresAt: Number(time[0]) * 1_000_000 + Number(time[1]) + ttl * us,
+  };
+}
+
+async function present(key: string): Promise<Stored> {
+  const found = await stored(key);
+  if (found === undefined) throw new Error(`there is no key ${key}`);
+  return found;
+}
+
+const numberAt = (state: string, from: number, bytes: number): number =>
+  [...Buffer.from(state, 'latin1').subarray(from, from + bytes)].reduce((number, byte) => number * 256 + byte, 0);
+
+interface Kind {
+  readonly name: string;
+  readonly letter: string;
+  readonly limit: CountedLimit;
+  readonly format: RegExp;
+  /** The units that a state counts. */
+  used(state: string): number;
+  /** When it is worth no more than an absent key, us since 1970. */
+  neededUntil(state: string): number;
+}
+
+const endOf = (state: string): number => Number(/(\d+)$/.exec(state)?.[1]);
+const leading = (state: string): number => Number(/^(\d+)/.exec(state)?.[1]);
+const holdersOf = (state: string): [string, number, number][] =>
+  [...state.matchAll(/([^:,C]+):(\d+):(\d+),/g)].map(([, id = '', until, cost]) => [id, Number(until), Number(cost)]);
+
+const kinds: readonly Kind[] = [
+  {
+    name: 'a bucket',
+    letter: 'b',
+    limit: tokenBucket({ capacity: 10, refill: '1/m' }),
+    format: /^\d{1,8}:\d{16}$/,
+    used: (state) => leading(state) / 1_000_000,
+    neededUntil: (state) => endOf(state) + leading(state) * 60,
+  },
+  { name: 'a window', letter: 'w', limit: fixedWindow({ limit: 10, window }), format: /^\d+:\d{16}$/, used: leading, neededUntil: endOf },
+  {
+    name: 'a window from the first request',
+    letter: 'w',
+    limit: fixedWindow({ limit: 10, window: ms, from: 'first-request' }),
+    format: /^\d+:\d{16}$/,
+    used: leading,
+    neededUntil: endOf,
+  },
+  {
+    name: 'a sliding window',
+    letter: 's',
+    limit: slidingWindow({ limit: 10, window }),
+    format: /^\d+:0:\d{16}$/,
+    used: leading,
+    neededUntil: (state) => endOf(state) + Number(window) * us,
+  },
+  {
+    name: 'a log',
+    letter: 'l',
+    limit: slidingLog({ limit: 10, window: ms }),
+    // L, the total in 7 bytes, and 12 bytes for each request.
+    // eslint-disable-next-line no-control-regex
+    format: /^L[\x00-\xff]{7}([\x00-\xff]{12})+$/,
+    used: (state) => numberAt(state, 1, 7),
+    neededUntil: (state) => numberAt(state, state.length - 12, 7) + ms * us,
+  },
+  { name: 'a quota', letter: 'q', limit: quota({ limit: 10, period: 'year' }), format: /^\d+:\d{16}$/, used: leading, neededUntil: endOf },
+  {
+    name: 'a concurrency limit',
+    letter: 'c',
+    limit: concurrency({ limit: 10, expires: ms }),
+    format: /^C([\w-]+:\d{16}:\d+,)+$/,
+    used: (state) => holdersOf(state).reduce((sum, [, , cost]) => sum + cost, 0),
+    neededUntil: (state) => Math.max(...holdersOf(state).map(([, until]) => until)),
+  },
+];
+
+/** Never dropped before its time, and not long after it; reading the two clocks takes a moment. */
+function expectTtlUntil({ expiresAt }: Stored, neededUntil: number): void {
+  expect(expiresAt - neededUntil).toBeGreaterThanOrEqual(-1 * us);
+  expect(expiresAt - neededUntil).toBeLessThanOrEqual(5 * us);
+}
+
+describe.each(kinds.map((kind) => [kind.name, kind] as const))('%s in Redis', (_name, { letter, limit, format, used, neededUntil }) => {
+  const key = `hg:1:{key}:${letter}:rule`;
+  const target = { rule: 'rule', key: 'key', kinds: [limit.kind] };
+  let holders = 0;
+
+  async function take(cost: number, more?: Partial<Check>): Promise<{ allowed: boolean; receipt: Receipt | undefined; now: number }> {
+    const holder = limit.kind === 'concurrency' ? { holder: `h-${(holders += 1)}` } : undefined;
+    const check: Check = { rule: 'rule', key: 'key', limit, cost, ...holder, ...more };
+    const decided = await store.decide({ checks: [check] });
+    const [outcome] = decided.outcomes;
+    if (outcome === undefined) throw new Error('no outcome');
+    return { allowed: outcome.allowed, receipt: receiptOf(check, outcome, decided), now: decided.now };
+  }
+
+  async function taken(cost: number): Promise<Receipt> {
+    const { receipt } = await take(cost);
+    if (receipt === undefined) throw new Error('nothing was taken');
+    return receipt;
+  }
+
+  async function expectState(units: number): Promise<Stored> {
+    const found = await present(key);
+    expect(found.state).toMatch(format);
+    // A bucket's units flow back as time passes: one in a minute.
+    expect(used(found.state)).toBeLessThanOrEqual(units);
+    expect(used(found.state)).toBeGreaterThan(units - (limit.kind === 'tokenBucket' ? 0.2 : 0.001));
+    return found;
+  }
+
+  it('is one key, whose TTL is what the state needs, after each check that takes', async () => {
+    for (const units of [3, 6, 9]) {
+      await take(3);
+      const found = await expectState(units);
+      expect(found.bannedUntil).toBe(0);
+      expectTtlUntil(found, neededUntil(found.state));
+    }
+    expect(await client.keys('*')).toEqual([key]);
+  });
+
+  it('is not written, created or prolonged by what takes nothing', async () => {
+    await store.decide({ checks: [{ rule: 'rule', key: 'key', limit, cost: 1, holder: 'peek' }], dry: true });
+    expect((await take(11)).allowed).toBe(false);
+    expect(await stored(key)).toBeUndefined();
+    await take(10);
+    const before = await present(key);
+    expect((await take(1)).allowed).toBe(false);
+    await store.decide({ checks: [{ rule: 'rule', key: 'key', limit, cost: 1, holder: 'peek' }], dry: true });
+    const after = await present(key);
+    expect(after.state).toBe(before.state);
+    expect(Math.abs(after.expiresAt - before.expiresAt)).toBeLessThanOrEqual(3 * us);
+  });
+
+  it('keeps its TTL, and its form, when units are given back', async () => {
+    const receipt = await taken(6);
+    if (limit.kind !== 'concurrency') await take(2);
+    const before = await present(key);
+    const units = limit.kind === 'concurrency' ? 6 : 4;
+    expect(Math.round(await store.giveBack({ receipt, units }))).toBe(units);
+    const after = await present(key);
+    expect(Math.abs(after.expiresAt - before.expiresAt)).toBeLessThanOrEqual(3 * us);
+    if (limit.kind === 'concurrency') expect(after.state).toBe('C');
+    else await expectState(4);
+    await store.giveBack({ receipt, units: 2 });
+    await store.reset(target);
+    expect(await store.giveBack({ receipt, units: 1 })).toBe(0);
+    expect(await client.keys('*')).toEqual([]);
+  });
+
+  it('a mark that a receipt was given back lasts as long as it could return anything', async () => {
+    const receipt = await taken(3);
+    await store.giveBack({ receipt, units: 3, onceId: 'once' });
+    const mark = await present('hg:1:{key}:1:once');
+    expect(mark.state).toBe('1');
+    expectTtlUntil(mark, returnableUntil(receipt));
+    expect(await store.claim(receipt, 'claimed')).toBe(true);
+    const claimed = await present('hg:1:{key}:1:claimed');
+    // By this process's idea of Redis's clock.
+    expect(claimed.expiresAt).toBeGreaterThan(returnableUntil(receipt) - 20 * us);
+    expect(claimed.expiresAt).toBeLessThan(returnableUntil(receipt) + 1000 * us);
+  });
+
+  it('holds a ban in the same value, for as long as the ban or the state needs', async () => {
+    await take(3);
+    const before = await present(key);
+    for (const bannedFor of [1_000_000, 60 * 24 * 366 * minute]) {
+      await store.ban(target, bannedFor);
+      const banned = await present(key);
+      expect(banned.state).toBe(before.state);
+      expectTtlUntil(banned, Math.max(banned.bannedUntil, neededUntil(banned.state)));
+    }
+    const banned = await present(key);
+    expect((await take(1)).allowed).toBe(false);
+    expect((await present(key)).state).toBe(before.state);
+    await store.reset(target);
+    const reset = await present(key);
+    expect(reset.state).toBe('');
+    expect(reset.bannedUntil).toBe(banned.bannedUntil);
+    expectTtlUntil(reset, reset.bannedUntil);
+    await store.unban(target);
+    expect(await stored(key)).toBeUndefined();
+  });
+
+  it('of a key without a state holds the ban alone, and after the ban the state again', async () => {
+    await store.ban(target, minute);
+    const banned = await present(key);
+    expect(banned.state).toBe('');
+    expectTtlUntil(banned, banned.bannedUntil);
+    await store.unban(target);
+    await take(3);
+    await store.ban(target, 1000 * us);
+    await store.unban(target);
+    const found = await expectState(3);
+    expectTtlUntil(found, neededUntil(found.state));
+    expect(await stored('hg:1:{key}:1:once')).toBeUndefined();
+  });
+
+  it('is gone after a reset', async () => {
+    await take(3);
+    await store.reset(target);
+    expect(await client.keys('*')).toEqual([]);
+  });
+
+  if (limit.kind === 'concurrency') {
+    it('lasts until the last holder expires, also after an extension', async () => {
+      const first = await taken(1);
+      const second = await taken(2);
+      await client.pexpire(key, 100_000);
+      expect(await store.extend(first)).toBe(true);
+      const found = await expectState(3);
+      expectTtlUntil(found, neededUntil(found.state));
+      expect(holdersOf(found.state).map(([id]) => id)).toEqual([first.holder, second.holder]);
+      const [extended, other] = holdersOf(found.state).map(([, until]) => until);
+      expect(extended).toBeGreaterThan(other ?? 0);
+      await store.ban(target, 60 * 24 * minute);
+      expect(await store.extend(second)).toBe(true);
+      const banned = await present(key);
+      expectTtlUntil(banned, banned.bannedUntil);
+      expect(await store.extend({ ...first, holder: 'nobody' })).toBe(false);
+    });
+  } else {
+    it('takes refused requests too where they count', async () => {
+      await take(10);
+      expect((await take(2, { countRefused: true })).allowed).toBe(false);
+      const found = await present(key);
+      expect(found.state).toMatch(format);
+      expectTtlUntil(found, neededUntil(found.state));
+      // A log holds what can still refuse somebody, and no more.
+      expect(Math.round(used(found.state))).toBe(12);
+    });
+  }
+});
+
+describe('a state of the previous sliding window', () => {
+  it('is carried over, with the TTL of two windows', async () => {
+    const limit = slidingWindow({ limit: 10, window: '500ms' });
+    const check: Check = { rule: 'rule', key: 'key', limit, cost: 1 };
+    await store.decide({ checks: [check] });
+    const { state } = await present('hg:1:{key}:s:rule');
+    await expect
+      .poll(async () => {
+        await store.decide({ checks: [check] });
+        return (await present('hg:1:{key}:s:rule')).state.split(':')[2];
+      })
+      .not.toBe(state.split(':')[2]);
+    const after = await present('hg:1:{key}:s:rule');
+    const [current, previous, end] = after.state.split(':').map(Number);
+    expect(current).toBeGreaterThan(0);
+    expect(previous).toBeGreaterThan(0);
+    expectTtlUntil(after, (end ?? 0) + 500_000);
+  });
+});
