@@ -1,7 +1,9 @@
 import type { Decision, Reason, Source } from './decision.js';
+import { sizeOf } from './limit.js';
 import type { PortableReceipt } from './limiter-types.js';
+import type { Request } from './requests.js';
 import { receiptOf } from './stores/outcome.js';
-import type { Check, GroupOutcome, Outcome, Receipt } from './stores/store.js';
+import type { GroupOutcome, Outcome, Receipt } from './stores/store.js';
 
 /** What a decision took, and whether it was given back. Not enumerable: it is no part of the answer. */
 interface Taking {
@@ -11,7 +13,7 @@ interface Taking {
 
 const toMs = (us: number): number => (us === Number.POSITIVE_INFINITY ? us : Math.ceil(us / 1000));
 
-/** A decision as the user gets it: plain fields, and privately the receipt of what it took. */
+/** A decision as the user gets it: plain fields, and privately the receipt of what it took, made when it is first asked for. */
 export class Decided<Rule extends string> implements Decision<Rule> {
   readonly allowed: boolean;
   readonly rule: Rule;
@@ -27,49 +29,40 @@ export class Decided<Rule extends string> implements Decision<Rule> {
   readonly shadow: boolean;
   readonly wouldAllow: boolean;
   readonly decidedAt: number;
-  readonly #from: DecidedFrom<Rule>;
+  readonly #request: Request;
+  readonly #outcome: Outcome;
   #taking: Taking | undefined;
 
-  constructor(from: DecidedFrom<Rule>) {
-    const { rule, key, cost, limit, shadow, outcome, group } = from;
-    this.allowed = shadow || outcome.allowed;
-    this.rule = rule;
-    this.key = key;
-    this.cost = cost;
-    this.limit = limit;
+  constructor(request: Request, outcome: Outcome, group: Pick<GroupOutcome, 'now' | 'source' | 'degraded'>) {
+    const { rule } = request;
+    this.allowed = rule.shadow || outcome.allowed;
+    this.rule = rule.name as Rule;
+    this.key = request.key;
+    this.cost = request.cost;
+    this.limit = sizeOf(request.limit);
     this.remaining = outcome.remaining;
     this.retryAfterMs = this.allowed ? 0 : toMs(outcome.retryAfterUs);
     this.resetAfterMs = toMs(outcome.resetAfterUs);
     this.reason = outcome.reason;
     this.source = group.source;
     this.degraded = group.degraded;
-    this.shadow = shadow;
+    this.shadow = rule.shadow;
     this.wouldAllow = outcome.allowed;
     this.decidedAt = group.now;
-    this.#from = from;
+    this.#request = request;
+    this.#outcome = outcome;
   }
 
+  /** What a decision took; undefined for what is no decision of a limiter's own. */
   static takingOf(decision: unknown): Taking | undefined {
-    if (typeof decision !== 'object' || decision === null || !(#from in decision)) return undefined;
-    decision.#taking ??= { receipt: receiptFrom(decision.#from), spent: false };
+    if (typeof decision !== 'object' || decision === null || !(#request in decision)) return undefined;
+    decision.#taking ??= { receipt: decision.#receipt(), spent: false };
     return decision.#taking;
   }
-}
 
-export interface DecidedFrom<Rule extends string> {
-  readonly rule: Rule;
-  readonly key: string;
-  readonly cost: number;
-  readonly limit: number;
-  readonly shadow: boolean;
-  readonly plan?: string | undefined;
-  /** Absent for `unlimited`, which no store sees. */
-  readonly check?: Check | undefined;
-  readonly outcome: Outcome;
-  readonly group: Pick<GroupOutcome, 'now' | 'source' | 'degraded'>;
-}
-
-function receiptFrom<Rule extends string>({ check, outcome, group, plan }: DecidedFrom<Rule>): Receipt | undefined {
-  const receipt = check && receiptOf(check, outcome, group);
-  return receipt && plan !== undefined ? { ...receipt, plan } : receipt;
+  #receipt(): Receipt | undefined {
+    const { check, plan } = this.#request;
+    const receipt = check && receiptOf(check, this.#outcome, { now: this.decidedAt, degraded: this.degraded });
+    return receipt && plan !== undefined ? { ...receipt, plan } : receipt;
+  }
 }

@@ -2,10 +2,9 @@ import type { Clock } from './clock.js';
 import { Decided } from './decided.js';
 import type { Decision, GroupDecision } from './decision.js';
 import { durationUs, type Duration } from './duration.js';
-import { ConfigError, inputError, show } from './errors.js';
+import { ConfigError, inputError, show, type InputError } from './errors.js';
 import { givingBack } from './giving-back.js';
 import { checkKey } from './key.js';
-import { sizeOf } from './limit.js';
 import type { AcquireOptions, CheckOptions, CheckRequest, Limiter, LimiterStats, Reservation } from './limiter-types.js';
 import { findRule, makeRequest, readAcquire, type Request } from './requests.js';
 import { makeRule, type Rule, type RuleOptions } from './rule.js';
@@ -60,10 +59,9 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
   }
 
   function decided(request: Request, outcome: Outcome, group: Pick<GroupOutcome, 'now' | 'source' | 'degraded'>): Decided<Name> {
-    const { rule, key, cost, limit, plan, check } = request;
     stats.checks += 1;
     if (group.degraded) stats.degraded += 1;
-    return new Decided({ rule: rule.name as Name, key, cost, limit: sizeOf(limit), shadow: rule.shadow, plan, check, outcome, group });
+    return new Decided(request, outcome, group);
   }
 
   const withoutStore = (): Pick<GroupOutcome, 'now' | 'source' | 'degraded'> => ({ now: clock.nowUs(), source: 'store', degraded: false });
@@ -79,6 +77,17 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
     const outcome = group.outcomes[0];
     if (outcome === undefined) throw new Error('the store answered for no check');
     return { decision: decided(request, outcome, group), outcome };
+  }
+
+  /** The path of most requests: no more promises than it needs. */
+  function checkOne(request: Request): Promise<Decided<Name>> {
+    const { check } = request;
+    if (check === undefined) return Promise.resolve(decided(request, unlimitedOutcome, withoutStore()));
+    return store.decide({ checks: [check] }).then((group) => {
+      const outcome = group.outcomes[0];
+      if (outcome === undefined) throw new Error('the store answered for no check');
+      return decided(request, outcome, group);
+    });
   }
 
   async function all(requests: readonly Request[]): Promise<GroupDecision<Name>> {
@@ -137,9 +146,13 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
   }
 
   const limiter: Limiter<Name> = {
-    async check(rule: Name, key: string, options?: CheckOptions) {
-      assertOpen();
-      return (await one(makeRequest(findRule(rules, rule), key, options))).decision;
+    check(rule: Name, key: string, options?: CheckOptions) {
+      try {
+        assertOpen();
+        return checkOne(makeRequest(findRule(rules, rule), key, options));
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
 
     async checkAll(checks: readonly CheckRequest<Name>[]) {

@@ -94,7 +94,12 @@ describe.each(kinds)('a limiter over %s', (name, port, make) => {
     expect(decisions.every(({ allowed, remaining, degraded }) => allowed && remaining === 4 && !degraded)).toBe(true);
     const group = await limiter.checkAll(keys.slice(0, 20).map((key) => ({ rule: 'bucket', key, cost: 4 })));
     expect(group).toMatchObject({ allowed: true, degraded: false, remaining: 0 });
-    expect(await limiter.checkAll([{ rule: 'bucket', key: 'spread50' }, { rule: 'bucket', key: 'spread0' }])).toMatchObject({ allowed: false, key: 'spread0' });
+    expect(
+      await limiter.checkAll([
+        { rule: 'bucket', key: 'spread50' },
+        { rule: 'bucket', key: 'spread0' },
+      ]),
+    ).toMatchObject({ allowed: false, key: 'spread0' });
     expect(await limiter.peek('bucket', 'spread50')).toMatchObject({ remaining: 4 });
     expect(limiter.stats()).toMatchObject({ degraded: 0, unreturned: 0 });
   });

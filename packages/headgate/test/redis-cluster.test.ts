@@ -63,7 +63,11 @@ describe('three masters that forget their scripts between any two checks', () =>
     const asked = [1, 2, 3, 4, 5].map(() => Promise.all(keys.map((key) => limiter.check(rule, key))));
     await forget();
     const decisions = (await Promise.all(asked)).flat();
-    for (const key of keys) expect(decisions.filter((decision) => decision.key === key && decision.allowed), key).toHaveLength(2);
+    for (const key of keys)
+      expect(
+        decisions.filter((decision) => decision.key === key && decision.allowed),
+        key,
+      ).toHaveLength(2);
     expect(limiter.stats().degraded).toBe(0);
   });
 
@@ -121,7 +125,11 @@ describe('in a cluster', () => {
     const limiter = await limiterOver();
     const watches = await Promise.all(cluster.nodes.map(({ port }) => monitor(port)));
     open.push(() => watches.forEach((watch) => watch.stop()));
-    await limiter.checkAll([{ rule: 'bucket', key: 'key' }, { rule: 'window', key: 'key' }, { rule: 'quota', key: 'key' }]);
+    await limiter.checkAll([
+      { rule: 'bucket', key: 'key' },
+      { rule: 'window', key: 'key' },
+      { rule: 'quota', key: 'key' },
+    ]);
     const counts = await Promise.all(watches.map((watch) => watch.count('EVALSHA')));
     expect(counts.sort()).toEqual([0, 0, 1]);
   });
@@ -130,7 +138,8 @@ describe('in a cluster', () => {
     const limiter = await limiterOver();
     const keys = ['{a}b', 'a}b{c', '{}', '::ffff:1.2.3.4', 'ü', '日本', '\u{1f600}', 'x'.repeat(5000), '%7Ba%7D', ' ', '\n', '#hash', '*'];
     const decisions = await Promise.all(keys.flatMap((key) => names.map((rule) => limiter.check(rule, key))));
-    for (const { allowed, remaining, degraded } of decisions) expect({ allowed, remaining, degraded }).toEqual({ allowed: true, remaining: 2, degraded: false });
+    for (const { allowed, remaining, degraded } of decisions)
+      expect({ allowed, remaining, degraded }).toEqual({ allowed: true, remaining: 2, degraded: false });
     for (const key of keys) await limiter.ban('bucket', key, '1m');
   });
 });

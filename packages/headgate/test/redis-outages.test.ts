@@ -35,7 +35,11 @@ async function limiterOver(make: MakeClient, port: number, deadline: number) {
   const limiter = createLimiter({
     store: redisStore({ client: users.client }),
     deadline,
-    rules: { api: { limit: perHour }, strict: { limit: perHour, whenUnavailable: 'refuse' }, lenient: { limit: perHour, whenUnavailable: 'allow' } },
+    rules: {
+      api: { limit: perHour },
+      strict: { limit: perHour, whenUnavailable: 'refuse' },
+      lenient: { limit: perHour, whenUnavailable: 'allow' },
+    },
   });
   open.push(() => limiter.close());
   /** A check, and that it was answered in time. */
@@ -73,7 +77,14 @@ describe.each(singleClients)('%s, whose connection is cut after the script ran',
     expect(await counted(server)).toBe(2);
     // In use again, without a restart; what came between was decided without it, and never sent.
     await expect.poll(async () => (await check('api', 'other')).source, { timeout: 10_000 }).toBe('store');
-    await expect.poll(() => limiter.ready().then(() => true, () => false)).toBe(true);
+    await expect
+      .poll(() =>
+        limiter.ready().then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true);
     expect(await counted(server)).toBe(2);
     const others = await counted(server, 'api', 'other');
     expect((await scriptCalls(server)) - before).toBe(1 + others);
@@ -81,7 +92,7 @@ describe.each(singleClients)('%s, whose connection is cut after the script ran',
   });
 });
 
-describe.each(singleClients)('%s, whose Redis is paused for two seconds', (_name, make) => {
+describe.each(singleClients)('%s, whose Redis is paused for two seconds', (name, make) => {
   it('answers each check within its deadline, and counts no late reply twice', { timeout: 20_000 }, async () => {
     const server = await redis();
     const { limiter, check } = await limiterOver(make, server.port, 50);
@@ -105,7 +116,8 @@ describe.each(singleClients)('%s, whose Redis is paused for two seconds', (_name
     await expect.poll(async () => (await check('strict', 'back')).source, { timeout: 10_000 }).toBe('store');
     // Of the calls on their way when the deadline passed each is counted once; those that waited were never sent.
     const late = await counted(server);
-    expect(late).toBeLessThanOrEqual(5);
+    // glide gives a call up after 250 ms by itself, and the next is sent.
+    expect(late).toBeLessThanOrEqual(name === 'glide' ? 5 : 2);
     const after = [];
     for (let i = 0; i < 6; i += 1) after.push(await check('api'));
     expect(after.filter(({ allowed }) => allowed)).toHaveLength(5 - late);
@@ -121,14 +133,18 @@ describe.each(earlyClients)('%s, whose port is closed when the limiter is made',
     expect(await check('strict')).toMatchObject({ allowed: false, reason: 'store-unavailable', degraded: true });
     expect(await check('lenient')).toMatchObject({ allowed: true, reason: 'store-unavailable', degraded: true });
     await expect(limiter.ready()).rejects.toMatchObject({ name: 'StoreError' });
-    if (/cluster/i.test(name)) {
-      const server = await startRedis({ port, args: ['--cluster-enabled', 'yes', '--cluster-announce-ip', host] });
-      open.push(server.kill);
+    const clustered = /cluster/i.test(name);
+    const server = await startRedis({ port, ...(clustered && { args: ['--cluster-enabled', 'yes', '--cluster-announce-ip', host] }) });
+    open.push(server.kill);
+    if (clustered) {
+      // Found while it is still being formed: nobody serves a slot.
+      const clients = async (): Promise<number> =>
+        Number(/total_connections_received:(\d+)/.exec(String(await server.command('INFO', 'stats')))?.[1]);
+      const before = await clients();
+      let asked = 0;
+      await expect.poll(async () => (await clients()) - before - (asked += 1), { timeout: 10_000 }).toBeGreaterThan(0);
       const slots = Array.from({ length: 16_384 }, (_, slot) => slot);
       await server.command('CLUSTER', 'ADDSLOTS', ...slots);
-    } else {
-      const server = await startRedis({ port });
-      open.push(server.kill);
     }
     await expect.poll(async () => (await check('strict', 'back')).source, { timeout: 10_000 }).toBe('store');
     await limiter.ready();
@@ -143,7 +159,8 @@ describe.each(clusterClients)('%s, of whose cluster one node is away', (_name, m
     const { limiter, check } = await limiterOver(make, cluster.nodes[0]?.port ?? 0, 300);
     await limiter.ready();
     // Slots of "a", "b", "c": 15495, 3300, 7365; of the three nodes the third's, the first's, the second's.
-    const sources = async (): Promise<string[]> => (await Promise.all(['a', 'b', 'c'].map((key) => check('api', key)))).map(({ source }) => source);
+    const sources = async (): Promise<string[]> =>
+      (await Promise.all(['a', 'b', 'c'].map((key) => check('api', key)))).map(({ source }) => source);
     await expect.poll(sources).toEqual(['store', 'store', 'store']);
     await cluster.nodes[1]?.command('CLIENT', 'PAUSE', 2000, 'ALL');
     for (let i = 0; i < 4; i += 1) expect(await sources()).toEqual(['store', 'store', 'fallback']);

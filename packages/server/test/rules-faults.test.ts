@@ -58,6 +58,18 @@ describe('a rules file with faults', () => {
     expect(order).toEqual([...order].sort((a, b) => a - b));
   });
 
+  it('names each value once, also one that an alias repeats', () => {
+    const rule = (limit: string) => `version: 1\nrules:\n  - { name: a, limit: &l ${limit} }\n  - { name: b, limit: *l }\n`;
+    const messages = (limit: string) => faultsIn(rule(limit)).map(({ line, message }) => `${line} ${message}`);
+    for (const value of ['1e19', '-1', '.nan', '0.5']) {
+      expect(messages(`{ fixedWindow: { limit: ${value}, window: 1m } }`)).toEqual([
+        expect.stringMatching(/^3 .*; got (1e\+?19|10000000000000000000|-1|NaN|0\.5)$/),
+        expect.stringMatching(/^4 .*; got (1e\+?19|10000000000000000000|-1|NaN|0\.5)$/),
+      ]);
+    }
+    expect(messages('{ quota: { limit: 1, period: day }, unlimited: {} }')[0]).toMatch(/exactly one limit: .*; got quota and unlimited$/);
+  });
+
   it('never means "no limits"', () => {
     for (const name of ['busted_empty.yaml', 'busted_comment_only.yaml', 'busted_no_rules.yaml'])
       expect(shown(name)).toMatch(/not "no limits"/);
@@ -65,6 +77,7 @@ describe('a rules file with faults', () => {
 
   it('names the line of a syntax error, and of each', () => {
     expect(shown('busted_syntax.yaml')).toMatch(/^busted_syntax\.yaml:[56]: not valid YAML or JSON: /);
+    expect(shown('busted_two_documents.yaml')).toMatch(/:\d: a second document begins here; write one file/);
     expect(shown('busted_duplicate_field.yaml')).toMatch(/^busted_duplicate_field\.yaml:2: .*unique/);
     expect(shown('busted_unknown_tag.yaml')).toMatch(/^busted_unknown_tag\.yaml:2: .*!include/);
   });

@@ -1,4 +1,5 @@
-interface Waiting {
+/** A call that waits: who is answered otherwise takes `onTime` away. */
+export interface Waiting {
   readonly until: number;
   onTime: (() => void) | undefined;
 }
@@ -17,14 +18,12 @@ export class Deadlines {
     this.#ms = ms;
   }
 
-  /** Calls `onTime` once the deadline has passed, unless the function returned is called before. */
-  start(onTime: () => void): () => void {
+  /** Calls `onTime` once the deadline has passed, unless it is taken away before. */
+  start(onTime: () => void): Waiting {
     const waiting: Waiting = { until: performance.now() + this.#ms, onTime };
     this.#queue.push(waiting);
     if (!this.#armed) this.#arm(this.#ms);
-    return () => {
-      waiting.onTime = undefined;
-    };
+    return waiting;
   }
 
   #arm(ms: number): void {

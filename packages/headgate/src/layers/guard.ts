@@ -15,8 +15,12 @@ export interface GuardOptions {
 }
 
 /** A store of somebody's own may throw where it should reject. */
-async function attempt<T>(call: () => Promise<T>): Promise<T> {
-  return call();
+function attempt<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return call();
+  } catch (cause) {
+    return Promise.reject(new StoreError('the store threw', { cause }));
+  }
 }
 
 /** By when a verb that is no decision is given up, in milliseconds. */
@@ -39,16 +43,16 @@ export function guard({ store, deadlineMs, fleetSize, clock }: GuardOptions): St
         ticket.cancelled = true;
         decideAlone(group).then(resolve, reject);
       };
-      const cancel = decisions.start(alone);
+      const waiting = decisions.start(alone);
       attempt(() => store.decide(group, ticket)).then(
         (outcome) => {
           if (ticket.cancelled) return;
-          cancel();
+          waiting.onTime = undefined;
           resolve(outcome);
         },
         () => {
           if (ticket.cancelled) return;
-          cancel();
+          waiting.onTime = undefined;
           alone();
         },
       );
@@ -57,8 +61,12 @@ export function guard({ store, deadlineMs, fleetSize, clock }: GuardOptions): St
 
   function within<T>(what: string, call: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const cancel = verbs.start(() => reject(new StoreError(`${what}: the store did not answer within ${verbDeadlineMs} ms`)));
-      attempt(call).then(resolve, reject).finally(cancel);
+      const waiting = verbs.start(() => reject(new StoreError(`${what}: the store did not answer within ${verbDeadlineMs} ms`)));
+      attempt(call)
+        .then(resolve, reject)
+        .finally(() => {
+          waiting.onTime = undefined;
+        });
     });
   }
 

@@ -10,7 +10,10 @@ const ttlLine = 'return math.ceil(us / 1000) + 1';
 /** The scripts with a clock that stands: TIME is a key, and TTLs, which run in real time, are an hour longer. */
 export function withTestClock(source: string): string {
   if (!clockLine.test(source)) throw new Error('the script has no line that reads the clock');
-  return source.replace(clockLine, "local now = tonumber(redis.call('GET', 'test:clock'))").replace(ttlLine, `${ttlLine} + 3600000`).replaceAll('* ms) + 2', '* ms) + 3600002');
+  return source
+    .replace(clockLine, "local now = tonumber(redis.call('GET', 'test:clock'))")
+    .replace(ttlLine, `${ttlLine} + 3600000`)
+    .replaceAll('* ms) + 2', '* ms) + 3600002');
 }
 
 export interface TestedStore {

@@ -84,7 +84,7 @@ const field = (value: unknown, name: string): unknown => (isRecord(value) && Obj
  * @throws RulesError with all of them
  */
 export function compileRules(file: unknown, places: Places): RuleSet {
-  const parsed = rulesFileSchema.safeParse(file);
+  const parsed = rulesFileSchema.safeParse(file, { reportInput: true });
   const faults: Fault[] = parsed.success ? [] : places.faultsOf(parsed.error.issues);
   const warnings: string[] = [];
 

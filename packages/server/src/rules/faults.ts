@@ -71,9 +71,11 @@ export class Places {
 
   /** A schema's issues as faults: unknown fields each for itself, with the field that was probably meant. */
   faultsOf(issues: readonly z.core.$ZodIssue[]): Fault[] {
-    return issues.flatMap((issue) => {
-      if (issue.code !== 'unrecognized_keys')
-        return [this.fault(issue.path, `${where(issue.path)}${told(issue)}${got(this.#document, issue)}`)];
+    return issues.flatMap((issue, index) => {
+      // A number that is too large in two ways is one fault: the tighter bound comes last.
+      if (issue.code === 'too_big' && issues[index + 1]?.code === 'too_big' && String(issue.path) === String(issues[index + 1]?.path))
+        return [];
+      if (issue.code !== 'unrecognized_keys') return [this.fault(issue.path, `${where(issue.path)}${told(issue)}${got(issue)}`)];
       return issue.keys.map((key) =>
         this.fault([...issue.path, key], `${where(issue.path)}unknown field ${JSON.stringify(key)}; ${near(key)}`),
       );
@@ -126,12 +128,15 @@ function where(path: Path): string {
 /** What the schema says, in words of the rules file. */
 function told(issue: z.core.$ZodIssue): string {
   const whole = issue.code === 'invalid_type' && issue.expected === 'int' ? 'expected a whole number' : issue.message;
-  return whole.replace(/^Invalid input: (.*), received undefined$/, 'is missing; $1').replace(/^Invalid input: /, '');
+  return whole
+    .replace(/^Invalid input: (.*), received undefined$/, 'is missing; $1')
+    .replace(/^Invalid input: /, '')
+    .replace(/expected (?:object|record)/, 'expected fields with values')
+    .replace(/expected array/, 'expected a list');
 }
 
 /** The value itself, unless it is long: a message without it sends people searching. */
-function got(document: Document, issue: z.core.$ZodIssue): string {
-  const value: unknown = issue.path.length === 0 ? undefined : document.getIn(issue.path);
+function got({ input: value }: z.core.$ZodIssue): string {
   if (value === undefined || (typeof value === 'object' && value !== null)) return '';
   const text = `; got ${typeof value === 'number' ? String(value) : JSON.stringify(value)}`;
   return text.length > 100 ? '' : text;

@@ -21,7 +21,14 @@ export function loadRules(file: string, text: string): RuleSet {
   const unreadable = [...document.errors, ...document.warnings];
   if (unreadable.length > 0) {
     throw new RulesError(
-      unreadable.map((error) => ({ file, line: lines.linePos(error.pos[0]).line, message: `not valid YAML or JSON: ${error.message}` })),
+      unreadable.map(({ code, message, pos: [at] }) => ({
+        file,
+        line: lines.linePos(at).line,
+        message:
+          code === 'MULTIPLE_DOCS'
+            ? 'a second document begins here; write one file with one document'
+            : `not valid YAML or JSON: ${message}`,
+      })),
     );
   }
   const places = new Places(file, document, lines);

@@ -31,12 +31,14 @@ const limitKinds = {
   unlimited: z.strictObject({}),
 };
 
+const namesOf = (value: unknown): string[] => Object.keys(value ?? {});
+
 /** A limit by its name, with its numbers. */
 export const limitSchema = z
   .strictObject(limitKinds)
   .partial()
-  .refine((value) => Object.values(value).filter((options) => options !== undefined).length === 1, {
-    error: `name exactly one limit: ${Object.keys(limitKinds).join(', ')}`,
+  .refine((value) => namesOf(value).length === 1, {
+    error: ({ input }) => `name exactly one limit: ${Object.keys(limitKinds).join(', ')}; got ${namesOf(input).join(' and ') || 'none'}`,
   })
   .meta({ minProperties: 1, maxProperties: 1 });
 

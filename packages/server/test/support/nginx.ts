@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { freePort } from '../../../../test/support/redis.js';
 import { ask, later, temporary } from './service.js';
@@ -21,12 +21,14 @@ function find(): string | undefined {
 /** Installs nginx where that may be: as root on Debian. It is not started: only one test's own is. */
 function install(): void {
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return;
+  // Debian starts a service on installation unless this file says no.
   const policy = '/usr/sbin/policy-rc.d';
+  const ours = !existsSync(policy);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const packages = ['-o', 'DPkg::Lock::Timeout=60', 'install', '-y', '--no-install-recommends', 'nginx'];
   const run = (...args: string[]) => execFileSync('/usr/bin/apt-get', args, { stdio: 'ignore', env, timeout: 100_000 });
   try {
-    if (!existsSync(policy)) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+    if (ours) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
     try {
       run(...packages);
     } catch {
@@ -35,6 +37,8 @@ function install(): void {
     }
   } catch {
     // Without a network there is none: the test says so.
+  } finally {
+    if (ours) rmSync(policy, { force: true });
   }
 }
 
