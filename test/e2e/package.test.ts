@@ -35,15 +35,21 @@ describe('the packed library', () => {
   });
 
   it('can be required from CommonJS', () => {
-    writeFileSync(join(folder, 'example.cjs'), "console.log(typeof require('headgate').createLimiter, typeof require('headgate/redis').redisStore);");
+    writeFileSync(
+      join(folder, 'example.cjs'),
+      "console.log(typeof require('headgate').createLimiter, typeof require('headgate/redis').redisStore);",
+    );
     expect(run(process.execPath, ['--no-warnings', 'example.cjs']).trim()).toBe('function function');
   });
 
   it('holds types for every entry, and no sources, tests or build leftovers', () => {
     const at = join(folder, 'node_modules/headgate');
-    const { exports } = JSON.parse(readFileSync(join(at, 'package.json'), 'utf8')) as { exports: Record<string, { types: string; default: string } | string> };
+    const { exports } = JSON.parse(readFileSync(join(at, 'package.json'), 'utf8')) as {
+      exports: Record<string, { types: string; default: string } | string>;
+    };
     for (const entry of Object.values(exports)) {
-      for (const file of typeof entry === 'string' ? [entry] : [entry.types, entry.default]) expect(existsSync(join(at, file)), file).toBe(true);
+      for (const file of typeof entry === 'string' ? [entry] : [entry.types, entry.default])
+        expect(existsSync(join(at, file)), file).toBe(true);
     }
     expect(readdirSync(at).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
   });

@@ -128,7 +128,9 @@ describe('the pure algorithms, the memory store and the Redis store', () => {
         continue;
       }
       // What a state is worth once its limit has changed depends on whether its TTL has dropped it.
-      const valid = receipts.filter(({ rule, limit }) => limit === limitOf(Number(rule.slice(4)), versions.get(Number(rule.slice(4))) ?? 0));
+      const valid = receipts.filter(
+        ({ rule, limit }) => limit === limitOf(Number(rule.slice(4)), versions.get(Number(rule.slice(4))) ?? 0),
+      );
       const expected = await verbsOf(model).run(op, valid);
       assert.deepEqual(await verbsOf(memory).run(op, valid), expected, `memory, step ${step}`);
       assert.deepEqual(await verbsOf(redis).run(op, valid), expected, `Redis, step ${step}`);
