@@ -2,7 +2,7 @@ import type { Clock } from './clock.js';
 import { Decided } from './decided.js';
 import type { Decision, GroupDecision } from './decision.js';
 import { durationUs, type Duration } from './duration.js';
-import { ConfigError, inputError, show, type InputError } from './errors.js';
+import { ConfigError, inputError, show } from './errors.js';
 import { givingBack } from './giving-back.js';
 import { checkKey } from './key.js';
 import type { AcquireOptions, CheckOptions, CheckRequest, Limiter, LimiterStats, Reservation } from './limiter-types.js';

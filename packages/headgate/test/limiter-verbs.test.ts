@@ -406,6 +406,24 @@ describe('acquire on a bucket', () => {
     expect(next.done).toBe(true);
   });
 
+  it('an abort of a turn that others wait behind gives nothing back, so that no two pass at one instant', async () => {
+    const { limiter, seconds } = withClock(rules);
+    await limiter.check('turns', 'key');
+    const stop = new AbortController();
+    const aborted = acquire(limiter, { signal: stop.signal });
+    await turn();
+    const behind = acquire(limiter);
+    await turn();
+    stop.abort(new Error('the client went away'));
+    await expect(aborted.promise).rejects.toThrow('the client went away');
+    const next = acquire(limiter);
+    await turn();
+    await seconds(2);
+    expect([behind.done, next.done]).toEqual([true, false]);
+    await seconds(1);
+    expect(next.done).toBe(true);
+  });
+
   it('aborted before it asked takes nothing', async () => {
     const { limiter } = withClock(rules);
     const reason = new Error('too late');
@@ -509,7 +527,7 @@ describe('withRules', () => {
 describe('giving back while the store is away', () => {
   it('answers that nothing was done and counts it, while ban, unban, reset and ready reject', async () => {
     const away = (): Promise<never> => Promise.reject(new StoreError('away'));
-    const { local: _, ...inner } = memoryStore();
+    const inner = countingStore();
     const store: Store = { ...inner, giveBack: away, claim: away, extend: away, reset: away, ban: away, unban: away, ping: away };
     const limiter = createLimiter({
       store,
@@ -532,7 +550,7 @@ describe('giving back while the store is away', () => {
   });
 
   it('what was taken without the store is given back without it', async () => {
-    const { local: _, ...inner } = memoryStore();
+    const inner = countingStore();
     const store: Store = {
       ...inner,
       decide: () => Promise.reject(new StoreError('away')),

@@ -39,7 +39,7 @@ describe('every script', () => {
     it('lists the arguments that its definition names, and uses no other', () => {
       const listed = [...header.matchAll(/ARGV\[(\d+)\]: /g)].map(([, n]) => Number(n));
       expect(listed).toEqual(args.map((_, index) => index + 1));
-      expect(argumentsIn(body).sort()).toEqual(listed);
+      expect(argumentsIn(body).sort((a, b) => a - b)).toEqual(listed);
     });
 
     it('reads numbers as numbers', () => {

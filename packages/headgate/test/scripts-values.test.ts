@@ -106,7 +106,7 @@ const kinds: readonly Kind[] = [
     letter: 'l',
     limit: slidingLog({ limit: 10, window: ms }),
     // L, the total in 7 bytes, and 12 bytes for each request.
-    // eslint-disable-next-line no-control-regex
+
     format: /^L[\x00-\xff]{7}([\x00-\xff]{12})+$/,
     used: (state) => numberAt(state, 1, 7),
     neededUntil: (state) => numberAt(state, state.length - 12, 7) + ms * us,

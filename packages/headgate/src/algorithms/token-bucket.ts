@@ -76,6 +76,13 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketLimit, BucketState> = {
   },
 
   giveBack({ stored, receipt, now, units }) {
+    // Above the capacity, others have taken turns in the future that follow on this one: what came back would pass beside the last
+    // of them. Only the last turn itself can be given back.
+    const elapsed = now - stored.at;
+    const current = stored.used - credit(receipt.limit, elapsed, stored.used);
+    const { fill = 0 } = receipt;
+    const last = current <= fill - credit(receipt.limit, now - receipt.takenAt, fill);
+    if (current > receipt.limit.capacity * millionth && !last) return { state: stored, returned: 0 };
     const flowedBack = credit(receipt.limit, now - receipt.takenAt, units * millionth);
     const back = Math.min(stored.used, units * millionth - flowedBack);
     return { state: { used: stored.used - back, at: stored.at }, returned: back / millionth };

@@ -22,7 +22,8 @@ function countedWindow<L extends FixedWindowLimit | QuotaLimit>(rule: WindowRule
 
     current(stored, limit, now) {
       const end = rule.endAt(limit, now);
-      if (stored === undefined || stored.end <= now) return { count: 0, end };
+      // Nothing in it: given back as a whole, it is as if it had not begun.
+      if (stored === undefined || stored.end <= now || stored.count === 0) return { count: 0, end };
       // A longer window than before keeps its count to its own end; a shorter one is cut, so that nobody waits for the old end.
       return { count: stored.count, end: rule.keepsEnd(limit) ? Math.min(stored.end, end) : end };
     },

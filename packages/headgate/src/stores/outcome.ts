@@ -34,7 +34,9 @@ export function outcomeOf({ check, cost, now, view, allowed, taken, bannedUntil 
     resetAfterUs,
     reason: allowed ? 'ok' : never ? 'cost-above-limit' : 'limited',
     ...(windowEnd === undefined ? undefined : { windowEnd }),
-    ...(allowed && check.aheadUs !== undefined && limit.kind === 'tokenBucket' ? { waitUs: turnAfterUs(view, limit) } : undefined),
+    ...(allowed && check.aheadUs !== undefined && limit.kind === 'tokenBucket'
+      ? { waitUs: turnAfterUs(view, limit), fill: view[0] ?? 0 }
+      : undefined),
   };
 }
 
@@ -68,6 +70,7 @@ export function receiptOf(check: Check, outcome: Outcome, decided: { now: number
     degraded: decided.degraded,
     ...(outcome.windowEnd === undefined ? undefined : { windowEnd: outcome.windowEnd }),
     ...(holder === undefined ? undefined : { holder }),
+    ...(outcome.fill === undefined ? undefined : { fill: outcome.fill }),
   };
 }
 

@@ -46,6 +46,8 @@ export interface Outcome {
   readonly reason: Reason;
   /** Buckets taken from ahead of time: microseconds until the turn comes. */
   readonly waitUs?: number;
+  /** Buckets taken from ahead of time: millionths used after it. */
+  readonly fill?: number;
   /** Windows and quotas: the end of the window the units are in, for giving back. */
   readonly windowEnd?: number;
 }
@@ -71,6 +73,8 @@ export interface Receipt {
   readonly takenAt: number;
   readonly windowEnd?: number;
   readonly holder?: string;
+  /** Of a turn in the future: millionths used after it, which tells whether others have taken turns since. */
+  readonly fill?: number;
   /** The plan it was taken under. */
   readonly plan?: string;
   /** Taken from this process's fallback, not from the shared store. */
@@ -118,7 +122,7 @@ export interface Store {
   decide(group: Group, ticket?: Ticket): Promise<GroupOutcome>;
   /**
    * Returns units, and answers how many were really returned. Into a window or period only while it is the one that the
-   * units were taken from; into a bucket at most units - refill x (now - taken at). MUST NOT return more than was taken,
+   * units were taken from; into a bucket at most units - refill x (now - taken at), and nothing while others hold turns in its future. MUST NOT return more than was taken,
    * create a counter, or return twice for one `onceId`. Of a concurrency limit it ends the holder.
    */
   giveBack(item: GiveBack): Promise<number>;

@@ -26,6 +26,17 @@ export const undoingCases: readonly StoreCase[] = [
     assert.equal(await giveBack(receipt), 0);
     assert.equal(await passing(1, bucket), 0);
   }),
+  storeCase('a turn in the future is given back only while none was taken after it', async ({ one, giveBack }) => {
+    const limit = tokenBucket({ capacity: 1, refill: '1/s' });
+    const turn = async (): Promise<Awaited<ReturnType<typeof one>>> => one(limit, { aheadUs: 60_000_000 });
+    const now = await turn();
+    const second = await turn();
+    const third = await turn();
+    assert.equal(await giveBack(second.receipt), 0);
+    assert.equal(await giveBack(now.receipt), 0);
+    assert.equal(await giveBack(third.receipt), 1);
+    assert.equal((await turn()).waitUs, 2_000_000);
+  }),
   storeCase('into a window units come back only while it lasts', async ({ one, giveBack, remaining, seconds }) => {
     const { receipt } = await one(perMinute, { cost: 5 });
     await seconds(60);

@@ -130,8 +130,9 @@ export function createRedisStore(options: RedisStoreOptions, { editScript }: Red
     const kind = limit.kind === 'quota' ? kindNumber.fixedWindow : kindNumber[limit.kind];
     const bucket = limit.kind === 'tokenBucket';
     const mark = limit.kind === 'slidingLog' ? limit.windowUs : windowEnd;
+    const turn = bucket ? [limit.capacity * millionth, receipt.fill ?? 0] : [0, 0];
     const refill = bucket ? [limit.creditUnits, limit.creditUs] : [0, 0];
-    const args = [kind, units, takenAt, mark, ...refill, holder, returnableUntil(receipt)].map(String);
+    const args = [kind, units, takenAt, mark, ...refill, holder, returnableUntil(receipt), ...turn].map(String);
     return ask('give back', async () => (await scripts.giveBack.run(adapter, keys, args)) / (bucket ? millionth : 1));
   }
 

@@ -16,7 +16,7 @@ export function defineScripts(edit?: (source: string) => string) {
       edit,
     }),
     giveBack: defineScript<string[], number>('give-back', {
-      args: ['kind', 'units', 'takenAt', 'mark', 'creditUnits', 'creditUs', 'holder', 'until'],
+      args: ['kind', 'units', 'takenAt', 'mark', 'creditUnits', 'creditUs', 'holder', 'until', 'capacity', 'fill'],
       reply: Number,
       edit,
     }),

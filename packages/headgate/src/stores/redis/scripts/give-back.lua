@@ -4,6 +4,7 @@
 -- ARGV[3]: when they were taken, us; ARGV[4]: the window's end (2, 3), the window's length (4), else 0
 -- ARGV[5]: the refill in millionths; ARGV[6]: per us (1), else 0; ARGV[7]: the holder (6), else ''
 -- ARGV[8]: when the take can return nothing any more, us
+-- ARGV[9]: the capacity in millionths (1); ARGV[10]: millionths used after the take, of a turn in the future (1), else 0
 -- reply: the units returned; of a bucket, millionths
 -- TTL: the state's stays; the marker's lasts until ARGV[8]
 -- atomic: two processes that give the same take back at once would both return it
@@ -23,7 +24,11 @@ if kind == 1 then
   if not used then return 0 end
   used = tonumber(used)
   local taken = units * 1000000
-  back = math.min(used, taken - credit(now - at, taken, tonumber(ARGV[5]), tonumber(ARGV[6])))
+  local refill, per, fill = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[10])
+  -- Above the capacity, others have taken turns in the future: only the last one can be given back.
+  local current = used - credit(now - tonumber(since), used, refill, per)
+  if current > tonumber(ARGV[9]) and current > fill - credit(now - at, fill, refill, per) then return 0 end
+  back = math.min(used, taken - credit(now - at, taken, refill, per))
   after = format('%d:%s', used - back, since)
 elseif kind == 2 then
   local count, window_end = match(state, '^(%d+):(%d+)$')
