@@ -1,11 +1,4 @@
-// One cell: N workers in a closed loop, each asks again as soon as it is answered.
-
-/** Latencies of one cell in milliseconds; made once, so that measuring allocates nothing. */
-let latencies = new Float64Array(0);
-
-export function prepare({ seconds }) {
-  latencies = new Float64Array(Math.ceil(seconds * 500_000));
-}
+// What one cell of the table is made of: N workers in a closed loop, each asks again as soon as it is answered.
 
 /** Keys in an order that looks random and is the same in each run; every key comes once before one comes again. */
 export function keyRing(count) {
@@ -19,27 +12,35 @@ export function keyRing(count) {
   return keys;
 }
 
-/** Asks for `keys` for `ms`; answers how many checks, how many refused, and how long it took to the last answer. */
-async function drive({ ask, passed, keys, inFlight, ms, from }) {
-  let count = 0;
-  let refused = 0;
-  let next = from;
+/** Asks once for every key, so that each counter is there before anything is measured. */
+export async function fill({ ask, keys }) {
+  let next = 0;
+  const worker = async () => {
+    while (next < keys.length) await ask(keys[next++]);
+  };
+  await Promise.all(Array.from({ length: 64 }, worker));
+}
+
+/** Has `inFlight` workers ask for `ms`; writes latencies into `cell`, and answers how long it took to the last answer. */
+async function drive({ system, cell, keys, inFlight, ms }) {
+  const { ask, passed } = system;
+  const { latencies } = cell;
   const start = performance.now();
   const until = start + ms;
   const worker = async () => {
     let asked = performance.now();
     while (asked < until) {
-      if (next >= keys.length) next = 0;
-      const answer = await ask(keys[next++]);
+      system.next = (system.next ?? 0) % keys.length;
+      const answer = await ask(keys[system.next++]);
       const answered = performance.now();
-      if (!passed(answer)) refused += 1;
-      if (count < latencies.length) latencies[count] = answered - asked;
-      count += 1;
+      if (!passed(answer)) cell.refused += 1;
+      if (cell.checks < latencies.length) latencies[cell.checks] = answered - asked;
+      cell.checks += 1;
       asked = answered;
     }
   };
   await Promise.all(Array.from({ length: inFlight }, worker));
-  return { count, refused, next, ms: performance.now() - start };
+  return performance.now() - start;
 }
 
 const used = /^used_cpu_(?:user|sys):([\d.]+)/gm;
@@ -55,34 +56,39 @@ const clientCpu = () => {
   return user + system;
 };
 
-/** Asks once for every key, so that each counter is there before anything is measured. */
-export async function fill({ ask, keys }) {
-  let next = 0;
-  const worker = async () => {
-    while (next < keys.length) await ask(keys[next++]);
-  };
-  await Promise.all(Array.from({ length: 64 }, worker));
-}
+/** An empty cell; its latencies' place is made now, so that measuring allocates nothing. */
+export const openCell = (seconds) => ({
+  checks: 0,
+  refused: 0,
+  ms: 0,
+  clientUs: 0,
+  redisUs: 0,
+  latencies: new Float64Array(Math.ceil(seconds * 400_000)),
+});
 
-/** Warms up, measures, and puts the figures of one cell together. */
-export async function measure({ system, keys, inFlight, seconds, control }) {
-  const { ask, passed } = system;
-  const warm = await drive({ ask, passed, keys, inFlight, ms: 200, from: system.next ?? 0 });
+const unmeasured = { checks: 0, refused: 0, latencies: [] };
+
+/** Warms up, measures for `ms`, and adds to the cell. */
+export async function addSlice({ system, cell, keys, inFlight, ms, control }) {
+  await drive({ system, cell: unmeasured, keys, inFlight, ms: ms / 5 });
   const redisBefore = await redisCpu(control);
   const clientBefore = clientCpu();
-  const run = await drive({ ask, passed, keys, inFlight, ms: seconds * 1000, from: warm.next });
-  const client = clientCpu() - clientBefore;
-  const redis = (await redisCpu(control)) - redisBefore;
-  system.next = run.next;
-  const sorted = latencies.subarray(0, Math.min(run.count, latencies.length)).sort();
+  cell.ms += await drive({ system, cell, keys, inFlight, ms });
+  cell.clientUs += clientCpu() - clientBefore;
+  cell.redisUs += (await redisCpu(control)) - redisBefore;
+}
+
+/** The figures of a cell that has all its slices. */
+export function figuresOf({ checks, refused, ms, clientUs, redisUs, latencies }) {
+  const sorted = latencies.subarray(0, Math.min(checks, latencies.length)).sort();
   const percentile = (part) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
   return {
-    checks: run.count,
-    refused: warm.refused + run.refused,
-    checksPerSecond: (run.count * 1000) / run.ms,
+    checks,
+    refused,
+    checksPerSecond: (checks * 1000) / ms,
     p50Ms: percentile(0.5),
     p99Ms: percentile(0.99),
-    clientCpuUs: client / run.count,
-    redisCpuUs: redis / run.count,
+    clientCpuUs: clientUs / checks,
+    redisCpuUs: redisUs / checks,
   };
 }

@@ -4,7 +4,7 @@ import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { startRedis } from '../examples/demo/redis.mjs';
-import { fill, keyRing, measure, prepare } from './measure.mjs';
+import { addSlice, figuresOf, fill, keyRing, openCell } from './measure.mjs';
 import { readOptions } from './options.mjs';
 import { goalsOf, summarize } from './summary.mjs';
 import { systems } from './systems.mjs';
@@ -25,23 +25,30 @@ async function describe(control, only) {
   };
 }
 
-/** Every system in every round, one after the other, in an order that moves on by one each round. */
+/** A cell is measured in so many slices: the systems take turns so quickly that a noisy neighbour meets all of them. */
+const slices = 5;
+
+/** One round at one number in flight: a cell for each system, slice by slice, in an order that moves on by one each time. */
+async function runRound({ round, inFlight, options, running, keys, control }) {
+  const names = options.only.filter((name) => (systems[name].at ?? inFlight) === inFlight);
+  const cells = Object.fromEntries(names.map((name) => [name, openCell(options.seconds)]));
+  for (let slice = 0; slice < slices; slice += 1) {
+    const shift = (round + slice) % Math.max(1, names.length);
+    for (const name of [...names.slice(shift), ...names.slice(0, shift)]) {
+      const ms = (options.seconds * 1000) / slices;
+      await addSlice({ system: running[name], cell: cells[name], keys, inFlight, ms, control });
+    }
+  }
+  return names.map((name) => ({ round, system: name, inFlight, ...figuresOf(cells[name]) }));
+}
+
 async function runRounds({ options, running, keys, control }) {
   const cells = [];
   for (let round = 0; round < options.rounds; round += 1) {
-    for (const inFlight of options.inFlight) {
-      const here = options.only.filter((name) => (systems[name].at ?? inFlight) === inFlight);
-      const shift = round % Math.max(1, here.length);
-      for (const name of [...here.slice(shift), ...here.slice(0, shift)]) {
-        const figures = await measure({ system: running[name], keys, inFlight, seconds: options.seconds, control });
-        cells.push({ round, system: name, inFlight, ...figures });
-      }
-    }
+    for (const inFlight of options.inFlight) cells.push(...(await runRound({ round, inFlight, options, running, keys, control })));
     console.error(`round ${round + 1} of ${options.rounds}`);
   }
-  return cells.sort(
-    (a, b) => a.inFlight - b.inFlight || options.only.indexOf(a.system) - options.only.indexOf(b.system) || a.round - b.round,
-  );
+  return cells;
 }
 
 async function main() {
@@ -59,10 +66,10 @@ async function main() {
     .join(', ');
   console.log(`${about.machine}; Node ${about.node}, Redis ${about.redis}; ${versions}`);
   console.log(
-    `${options.keys} keys, 1 process; median (min..max) of ${options.rounds} rounds of ${options.seconds} s, systems in turn within each\n`,
+    `${options.keys} keys, 1 process; median (min..max) of ${options.rounds} rounds of ${options.seconds} s, systems in turn within each, ` +
+      `in slices of ${options.seconds / slices} s\n`,
   );
 
-  prepare(options);
   const keys = keyRing(options.keys);
   const running = {};
   for (const name of options.only) {

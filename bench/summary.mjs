@@ -11,19 +11,15 @@ export function spread(values) {
 
 /** A row per system and number in flight: each figure's median and spread over the rounds. */
 export function summarize(cells) {
-  const rows = Map.groupBy ? Map.groupBy(cells, rowOf) : groupBy(cells, rowOf);
-  return [...rows.values()].map((group) => {
+  const groups = new Map();
+  for (const cell of cells) {
+    const name = `${cell.inFlight} ${cell.system}`;
+    groups.set(name, [...(groups.get(name) ?? []), cell]);
+  }
+  return [...groups.values()].map((group) => {
     const { system, inFlight } = group[0];
     return { system, inFlight, ...Object.fromEntries(figures.map((name) => [name, spread(group.map((cell) => cell[name]))])) };
   });
-}
-
-const rowOf = ({ system, inFlight }) => `${inFlight} ${system}`;
-
-function groupBy(items, nameOf) {
-  const groups = new Map();
-  for (const item of items) groups.set(nameOf(item), [...(groups.get(nameOf(item)) ?? []), item]);
-  return groups;
 }
 
 /** One figure of Headgate over another system's: the ratio of the medians, and the spread of the ratios within each round. */

@@ -19,7 +19,7 @@ export function table(rows, titles) {
     const body = rows
       .filter((row) => row.inFlight === inFlight)
       .map((row) => [titles[row.system], ...columns.map(({ figure, show }) => cell(row[figure], show))]);
-    const widths = [22, 26, 22, 22, 19, 17];
+    const widths = [22, 26, 22, 23, 20, 20];
     for (const line of [head, ...body])
       lines.push(line.map((text, i) => (i === 0 ? text.padEnd(widths[i]) : text.padStart(widths[i]))).join(' '));
     lines.push('');

@@ -22,8 +22,7 @@ function countedWindow<L extends FixedWindowLimit | QuotaLimit>(rule: WindowRule
 
     current(stored, limit, now) {
       const end = rule.endAt(limit, now);
-      // Nothing in it: given back as a whole, it is as if it had not begun.
-      if (stored === undefined || stored.end <= now || stored.count === 0) return { count: 0, end };
+      if (stored === undefined || stored.end <= now) return { count: 0, end };
       // A longer window than before keeps its count to its own end; a shorter one is cut, so that nobody waits for the old end.
       return { count: stored.count, end: rule.keepsEnd(limit) ? Math.min(stored.end, end) : end };
     },
@@ -60,7 +59,8 @@ function countedWindow<L extends FixedWindowLimit | QuotaLimit>(rule: WindowRule
       return { state: { count: stored.count - returned, end: stored.end }, returned };
     },
 
-    expiresAt: (state, _limit, now) => (state.count > 0 ? state.end : now),
+    // Even with nothing in it: a window that a first request began goes on though that was given back.
+    expiresAt: (state) => state.end,
   };
 }
 

@@ -1,7 +1,10 @@
-/** A call that waits: who is answered otherwise takes `onTime` away. */
+/** A call that waits, linked to its neighbours: one that is answered is taken out at once, and leaves nothing behind. */
 export interface Waiting {
   readonly until: number;
-  onTime: (() => void) | undefined;
+  readonly onTime: () => void;
+  before: Waiting | undefined;
+  after: Waiting | undefined;
+  over: boolean;
 }
 
 /**
@@ -10,20 +13,36 @@ export interface Waiting {
  */
 export class Deadlines {
   readonly #ms: number;
-  #queue: Waiting[] = [];
-  #head = 0;
+  #first: Waiting | undefined;
+  #last: Waiting | undefined;
   #armed = false;
 
   constructor(ms: number) {
     this.#ms = ms;
   }
 
-  /** Calls `onTime` once the deadline has passed, unless it is taken away before. */
+  /** Calls `onTime` once the deadline has passed, unless the call is stopped before. */
   start(onTime: () => void): Waiting {
-    const waiting: Waiting = { until: performance.now() + this.#ms, onTime };
-    this.#queue.push(waiting);
+    const waiting: Waiting = { until: performance.now() + this.#ms, onTime, before: this.#last, after: undefined, over: false };
+    if (this.#last) this.#last.after = waiting;
+    else this.#first = waiting;
+    this.#last = waiting;
     if (!this.#armed) this.#arm(this.#ms);
     return waiting;
+  }
+
+  /** The call is answered. */
+  stop(waiting: Waiting): void {
+    if (waiting.over) return;
+    waiting.over = true;
+    const { before, after } = waiting;
+    // Or one that grew old while it waited would hold all that came after it.
+    waiting.before = undefined;
+    waiting.after = undefined;
+    if (before) before.after = after;
+    else this.#first = after;
+    if (after) after.before = before;
+    else this.#last = before;
   }
 
   #arm(ms: number): void {
@@ -34,21 +53,13 @@ export class Deadlines {
   readonly #expire = (): void => {
     this.#armed = false;
     const now = performance.now();
-    for (; this.#head < this.#queue.length; this.#head += 1) {
-      const waiting = this.#queue[this.#head];
-      if (waiting?.onTime === undefined) continue;
+    for (let waiting = this.#first; waiting; waiting = this.#first) {
       if (waiting.until > now) {
         this.#arm(waiting.until - now);
         break;
       }
+      this.stop(waiting);
       waiting.onTime();
-    }
-    if (this.#head >= this.#queue.length) {
-      this.#queue = [];
-      this.#head = 0;
-    } else if (this.#head > 1024 && this.#head > this.#queue.length / 2) {
-      this.#queue = this.#queue.slice(this.#head);
-      this.#head = 0;
     }
   };
 }

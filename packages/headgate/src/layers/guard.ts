@@ -47,12 +47,12 @@ export function guard({ store, deadlineMs, fleetSize, clock }: GuardOptions): St
       attempt(() => store.decide(group, ticket)).then(
         (outcome) => {
           if (ticket.cancelled) return;
-          waiting.onTime = undefined;
+          decisions.stop(waiting);
           resolve(outcome);
         },
         () => {
           if (ticket.cancelled) return;
-          waiting.onTime = undefined;
+          decisions.stop(waiting);
           alone();
         },
       );
@@ -65,7 +65,7 @@ export function guard({ store, deadlineMs, fleetSize, clock }: GuardOptions): St
       attempt(call)
         .then(resolve, reject)
         .finally(() => {
-          waiting.onTime = undefined;
+          verbs.stop(waiting);
         });
     });
   }

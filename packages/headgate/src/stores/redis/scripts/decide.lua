@@ -115,7 +115,7 @@ makers[2] = function()
     local w = limit[4]
     if limit[5] == 1 then
       local latest = now + w
-      if till <= now or count == 0 then return 0, latest end
+      if till <= now then return 0, latest end
       if till < latest then return count, till end
       return count, latest
     end

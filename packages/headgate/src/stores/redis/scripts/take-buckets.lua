@@ -8,22 +8,23 @@
 --@include clock
 --@include credit
 local units, us, cost, full = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local match, format, call, keys = string.match, string.format, redis.call, KEYS
+local match, format, floor, ceil, call, keys = string.match, string.format, math.floor, math.ceil, redis.call, KEYS
 local values = call('MGET', unpack(keys))
 local out, absent = { now }, 0
-local at, room, ms = format(':%d', now), full - cost, us / units / 1000
+-- Redis writes numbers out with 17 digits, which takes it longer than format().
+local state, room, ms = format('%%d:%d', now), full - cost, us / units / 1000
 for k = 1, #keys do
   local value, used = values[k], 0
   if value then
     local stored, since = match(value, '^(%d+):(%d+)$')
     if stored then
-      used, since = tonumber(stored), tonumber(since)
+      used = tonumber(stored)
       local elapsed = now - since
       if elapsed > 0 then
         local flowed = elapsed * units
         -- The product is exact below 2^53.
         if flowed <= 9007199254740991 then
-          flowed = math.floor(flowed / us)
+          flowed = floor(flowed / us)
           if flowed >= used then used = 0 else used = used - flowed end
         else
           used = used - credit(elapsed, used, units, us)
@@ -63,10 +64,10 @@ for k = 1, #keys do
   local used = out[k + 1]
   if used ~= 'O' then
     if used > 0 then
-      call('PSETEX', keys[k], math.ceil(used * ms) + 2, format('%d', used) .. at)
+      call('PSETEX', keys[k], format('%d', ceil(used * ms) + 2), format(state, used))
     elseif values[k] and call('PTTL', keys[k]) == -1 then
       -- A value that somebody left without a TTL gets one.
-      call('PEXPIRE', keys[k], math.ceil((-1 - used) * ms) + 2)
+      call('PEXPIRE', keys[k], ceil((-1 - used) * ms) + 2)
     end
   end
 end
