@@ -22,7 +22,7 @@ export function checkKey(rule: string, key: unknown): asserts key is string {
   }
   if (key.length > longestKey)
     throw inputError('HEADGATE_BAD_KEY', `rule ${show(rule)}: the key is ${key.length} characters long; at most ${longestKey}`);
-  if (!plain.test(key) && !key.isWellFormed()) {
+  if (!key.isWellFormed()) {
     throw inputError('HEADGATE_BAD_KEY', `rule ${show(rule)}: the key is not well-formed text (a lone surrogate)`);
   }
 }

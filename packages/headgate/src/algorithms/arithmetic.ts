@@ -19,12 +19,8 @@ function longDivision(r: number, b: number, c: number): { quotient: number; rema
   return { quotient, remainder };
 }
 
+/** floor(a x b / c) and its remainder, where the product is above 2^53. */
 function divide(a: number, b: number, c: number): { quotient: number; remainder: number } {
-  const product = a * b;
-  if (product <= exact) {
-    const quotient = Math.floor(product / c);
-    return { quotient, remainder: product - quotient * c };
-  }
   const whole = Math.floor(a / c);
   const { quotient, remainder } = longDivision(a - whole * c, b, c);
   return { quotient: whole * b + quotient, remainder };
@@ -41,6 +37,11 @@ export function mulDivFloor(a: number, b: number, c: number): number {
 
 /** ceil(a x b / c), exactly; the ranges of {@link mulDivFloor}. */
 export function mulDivCeil(a: number, b: number, c: number): number {
+  const product = a * b;
+  if (product <= exact) {
+    const floor = Math.floor(product / c);
+    return floor * c < product ? floor + 1 : floor;
+  }
   const { quotient, remainder } = divide(a, b, c);
   return remainder > 0 ? quotient + 1 : quotient;
 }

@@ -11,11 +11,12 @@ export interface BucketsCall {
 }
 
 /** Whether a group is one plain check of a bucket, alike but for its key to another. */
-const isLike = ({ checks, dry }: Group, { limit, cost }: Check): boolean => {
+const isLike = ({ checks, dry }: Group, { rule, limit, cost }: Check): boolean => {
   const check = checks[0];
   return (
     checks.length === 1 &&
     check !== undefined &&
+    check.rule === rule &&
     check.limit === limit &&
     check.cost === cost &&
     dry === undefined &&
@@ -31,11 +32,15 @@ export function encodeBuckets(groups: readonly Group[], keyOf: (check: Check) =>
   const first = groups[0]?.checks[0];
   if (first?.limit.kind !== 'tokenBucket') return undefined;
   const keys: string[] = [];
+  const seen = new Set<string>();
   for (const group of groups) {
     if (!isLike(group, first)) return undefined;
-    for (const check of group.checks) keys.push(keyOf(check));
+    for (const check of group.checks) {
+      keys.push(keyOf(check));
+      seen.add(check.key);
+    }
   }
-  if (keys.length > 1 && new Set(keys).size < keys.length) return undefined;
+  if (seen.size < keys.length) return undefined;
   const { creditUnits, creditUs, capacity } = first.limit;
   const args = [creditUnits, creditUs, first.cost * millionth, capacity * millionth].map(String) as BucketsCall['args'];
   return { keys, args };

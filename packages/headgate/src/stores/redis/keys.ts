@@ -25,15 +25,18 @@ export interface KeyFormat {
 /** The key formats under one prefix; `encode` makes a key fit for a hash tag. */
 export function keyFormat(prefix: string, encode: (key: string) => string): KeyFormat {
   const head = `${encodeURIComponent(prefix)}:${version}:{`;
-  const tails = new Map<string, string>();
+  const tails = new Map<CountedLimit['kind'], Map<string, string>>();
   const tail = (rule: string, kind: CountedLimit['kind']): string => {
-    const name = `${letters[kind]}${rule}`;
-    let text = tails.get(name);
+    let known = tails.get(kind);
+    // Rules come from configuration; a service that keeps changing them still holds few.
+    if (known === undefined || known.size > 10_000) {
+      known = new Map();
+      tails.set(kind, known);
+    }
+    let text = known.get(rule);
     if (text === undefined) {
       text = `}:${letters[kind]}:${encodeURIComponent(rule)}`;
-      // Rules come from configuration; a service that keeps changing them still holds few.
-      if (tails.size > 10_000) tails.clear();
-      tails.set(name, text);
+      known.set(rule, text);
     }
     return text;
   };
