@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { end, freePort, host, launch, rawCommand, temporaryFolder } from './redis.js';
+import { discard, end, freePort, host, launch, rawCommand, temporaryFolder } from './redis.js';
 
 export interface ClusterNode {
   readonly host: string;
@@ -37,7 +37,10 @@ async function startNode(): Promise<ClusterNode & { stop(): Promise<void> }> {
     id: String(await command('CLUSTER', 'MYID')),
     command,
     kill: () => end(child, 'SIGKILL'),
-    stop: () => end(child, 'SIGKILL'),
+    stop: async () => {
+      await end(child, 'SIGKILL');
+      discard(folder);
+    },
     restart: async () => {
       await end(child, 'SIGKILL');
       child = await launch(port, args);

@@ -58,6 +58,12 @@ export function temporaryFolder(): string {
   return folder;
 }
 
+/** Removes a temporary folder at once: a process that is killed runs no exit handler. */
+export function discard(folder: string): void {
+  folders.delete(folder);
+  rmSync(folder, { recursive: true, force: true });
+}
+
 /** Runs `redis-server` with these arguments until its port answers PING. */
 export async function launch(port: number, args: readonly string[]): Promise<ChildProcess> {
   const child = spawn(ensureRedisServer(), [...args], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -118,7 +124,10 @@ export async function startRedis(options: { args?: readonly string[]; port?: num
     port,
     url: `redis://${host}:${port}`,
     command: (...command) => rawCommand(port, command),
-    stop: () => end(child, 'SIGTERM'),
+    stop: async () => {
+      await end(child, 'SIGTERM');
+      discard(folder);
+    },
     kill: () => end(child, 'SIGKILL'),
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { end, freePort, host, launch, rawCommand, startRedis, temporaryFolder, type RedisServer } from './redis.js';
+import { discard, end, freePort, host, launch, rawCommand, startRedis, temporaryFolder, type RedisServer } from './redis.js';
 
 export interface SentinelSetup {
   readonly name: string;
@@ -52,8 +52,9 @@ export async function startSentinel(options: { name?: string } = {}): Promise<Se
     },
     stop: async () => {
       await end(child, 'SIGKILL');
-      await replica.kill();
-      await master.kill();
+      await replica.stop();
+      await master.stop();
+      discard(folder);
     },
   };
 }
