@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -133,6 +133,9 @@ export async function startRedis(options: { args?: readonly string[]; port?: num
     resume: () => void child.kill('SIGCONT'),
     restart: async () => {
       await end(child, 'SIGKILL');
+      // A stop before has removed it.
+      mkdirSync(folder, { recursive: true });
+      folders.add(folder);
       child = await launch(port, args);
     },
   };
