@@ -121,7 +121,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     }
     checks.forEach((check, index) => {
       const slot = slots[index];
-      if (slot !== undefined && (slot.state !== slot.base || (!dry && overreaches(slot, check, now)))) save(slot, check, now);
+      if (slot !== undefined && (slot.state !== slot.base || (!dry && banned[index] === undefined && overreaches(slot, check, now))))
+        save(slot, check, now);
     });
     const costs = costsTogether(group, idOf);
     const outcomes = checks.map((check, index) => {
