@@ -53,6 +53,11 @@ export class Decided<Rule extends string> implements Decision<Rule> {
     this.#outcome = outcome;
   }
 
+  /** Microseconds until the turn that a decision took; 0 if it is now. */
+  static turnOf<Rule extends string>(decision: Decided<Rule>): number {
+    return decision.#outcome.waitUs ?? 0;
+  }
+
   /** What a decision took; undefined for what is no decision of a limiter's own. */
   static takingOf(decision: unknown): Taking | undefined {
     if (typeof decision !== 'object' || decision === null || !(#request in decision)) return undefined;

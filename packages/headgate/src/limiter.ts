@@ -8,7 +8,7 @@ import { checkKey } from './key.js';
 import type { AcquireOptions, CheckOptions, CheckRequest, Limiter, LimiterStats, Reservation } from './limiter-types.js';
 import { findRule, makeRequest, readAcquire, type Request } from './requests.js';
 import { makeRule, type Rule, type RuleOptions } from './rule.js';
-import type { Check, GroupOutcome, Outcome, Store, Target } from './stores/store.js';
+import type { Check, Group, GroupOutcome, Outcome, Store, Target } from './stores/store.js';
 import { sleep } from './turn.js';
 
 /** What limiters over the same store share. */
@@ -49,6 +49,11 @@ function binding<Name extends string>(decisions: readonly Decision<Name>[], allo
   return strictest;
 }
 
+const groupWith = (check: Check, { dry, aheadUs }: { dry?: true; aheadUs?: number }): Group => ({
+  checks: [aheadUs === undefined ? check : { ...check, aheadUs }],
+  ...(dry && { dry }),
+});
+
 /** A limiter over a store: validates, asks, and turns what the store says into decisions. */
 export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<string, Rule>): Limiter<Name> {
   const { store, clock, stats } = core;
@@ -66,27 +71,15 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
 
   const withoutStore = (): Pick<GroupOutcome, 'now' | 'source' | 'degraded'> => ({ now: clock.nowUs(), source: 'store', degraded: false });
 
-  async function one(
-    request: Request,
-    extra?: { dry?: boolean; aheadUs?: number },
-  ): Promise<{ decision: Decided<Name>; outcome: Outcome }> {
-    const { check } = request;
-    if (check === undefined) return { decision: decided(request, unlimitedOutcome, withoutStore()), outcome: unlimitedOutcome };
-    const asked = extra?.aheadUs === undefined ? check : { ...check, aheadUs: extra.aheadUs };
-    const group = await store.decide(extra?.dry ? { checks: [asked], dry: true } : { checks: [asked] });
-    const outcome = group.outcomes[0];
-    if (outcome === undefined) throw new Error('the store answered for no check');
-    return { decision: decided(request, outcome, group), outcome };
-  }
-
   /** The path of most requests: no more promises than it needs. */
-  function checkOne(request: Request): Promise<Decided<Name>> {
+  function decideOne(request: Request, extra?: { dry?: true; aheadUs?: number }): Promise<Decided<Name>> {
     const { check } = request;
     if (check === undefined) return Promise.resolve(decided(request, unlimitedOutcome, withoutStore()));
-    return store.decide({ checks: [check] }).then((group) => {
-      const outcome = group.outcomes[0];
+    const group = extra === undefined ? { checks: [check] } : groupWith(check, extra);
+    return store.decide(group).then((answer) => {
+      const outcome = answer.outcomes[0];
       if (outcome === undefined) throw new Error('the store answered for no check');
-      return decided(request, outcome, group);
+      return decided(request, outcome, answer);
     });
   }
 
@@ -114,14 +107,15 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
 
   /** Takes a turn in the future in one call, and sleeps until then: first come, first served over all processes. */
   async function takeTurn(request: Request, maxWaitUs: number, signal: AbortSignal | undefined): Promise<Decision<Name>> {
-    const { decision, outcome } = await one(request, { aheadUs: maxWaitUs });
-    if (!decision.allowed || (outcome.waitUs ?? 0) === 0) {
+    const decision = await decideOne(request, { aheadUs: maxWaitUs });
+    const waitUs = Decided.turnOf(decision);
+    if (!decision.allowed || waitUs === 0) {
       if (signal?.aborted) await back.refund(decision);
       signal?.throwIfAborted();
       return decision;
     }
     try {
-      await sleep(clock, Math.ceil((outcome.waitUs ?? 0) / 1000), signal);
+      await sleep(clock, Math.ceil(waitUs / 1000), signal);
     } catch (aborted) {
       await back.refund(decision);
       throw aborted;
@@ -133,7 +127,7 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
   async function waitAndAsk(request: Request, maxWaitUs: number, signal: AbortSignal | undefined): Promise<Decision<Name>> {
     const until = clock.nowUs() + maxWaitUs;
     for (;;) {
-      const { decision } = await one(request);
+      const decision = await decideOne(request);
       if (signal?.aborted) {
         await back.refund(decision);
         signal.throwIfAborted();
@@ -149,7 +143,7 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
     check(rule: Name, key: string, options?: CheckOptions) {
       try {
         assertOpen();
-        return checkOne(makeRequest(findRule(rules, rule), key, options));
+        return decideOne(makeRequest(findRule(rules, rule), key, options));
       } catch (error) {
         return Promise.reject(error);
       }
@@ -171,7 +165,7 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
 
     async peek(rule: Name, key: string, options?: CheckOptions) {
       assertOpen();
-      return (await one(makeRequest(findRule(rules, rule), key, options), { dry: true })).decision;
+      return decideOne(makeRequest(findRule(rules, rule), key, options), { dry: true });
     },
 
     async reserve(rule: Name, key: string, options?: CheckOptions): Promise<Reservation<Name>> {
@@ -180,7 +174,7 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
       if (request.limit.kind === 'concurrency') {
         throw inputError('HEADGATE_BAD_CALL', `reserve: rule ${show(rule)} limits concurrency; hold with check() and end with release()`);
       }
-      const { decision } = await one(request);
+      const decision = await decideOne(request);
       return {
         allowed: decision.allowed,
         decision,

@@ -169,6 +169,29 @@ describe('one batch', () => {
     expect(await watch.count('EVALSHA')).toBe(1);
   });
 
+  it('answers for banned keys too, whatever they have left, in one script call', async () => {
+    const limiter = limiterOf({ api: { limit: tokenBucket({ capacity: 20, refill: '1/h' }) } });
+    await limiter.check('api', 'used');
+    for (const key of ['used', 'new']) await limiter.ban('api', key, '1m');
+    const watch = await monitor(server.port);
+    open.push(async () => watch.stop());
+    const banned = { allowed: false, reason: 'banned', remaining: 0 };
+    expect(await limiter.check('api', 'used')).toMatchObject(banned);
+    expect(await limiter.check('api', 'new')).toMatchObject(banned);
+    expect(await Promise.all(['used', 'other', 'new'].map((key) => limiter.check('api', key)))).toMatchObject([
+      banned,
+      { allowed: true, remaining: 19 },
+      banned,
+    ]);
+    const waits = await Promise.all(['used', 'new'].map((key) => limiter.check('api', key)));
+    for (const { retryAfterMs } of waits) expect(retryAfterMs).toBeGreaterThan(50_000);
+    for (const { retryAfterMs } of waits) expect(retryAfterMs).toBeLessThanOrEqual(60_000);
+    // The first of each kind may find no script yet.
+    expect(await watch.count('EVALSHA')).toBe(4);
+    await limiter.unban('api', 'used');
+    expect(await limiter.check('api', 'used')).toMatchObject({ allowed: true, remaining: 18 });
+  });
+
   it('with a key of a foreign type fails for that key alone: it is decided without the store, the other 31 in it', async () => {
     const limit = tokenBucket({ capacity: 5, refill: '1/h' });
     const limiter = limiterOf({

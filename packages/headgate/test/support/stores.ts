@@ -4,7 +4,7 @@ import { memoryStore } from '../../src/stores/memory.js';
 import { fakeClock, type StoreHarness } from '../../src/testing/index.js';
 import { startRedis, type RedisServer } from '../../../../test/support/redis.js';
 
-const clockLine = /local now = \(function\(\).*$/m;
+const clockLine = /^local time = redis.*$/m;
 const ttlLine = 'return math.ceil(us / 1000) + 1';
 
 /** The scripts with a clock that stands: TIME is a key, and TTLs, which run in real time, are an hour longer. */
@@ -13,7 +13,7 @@ export function withTestClock(source: string): string {
   return source
     .replace(clockLine, "local now = tonumber(redis.call('GET', 'test:clock'))")
     .replace(ttlLine, `${ttlLine} + 3600000`)
-    .replaceAll('* ms) + 2', '* ms) + 3600002');
+    .replace('* per_ms) + 2', '* per_ms) + 3600002');
 }
 
 export interface TestedStore {

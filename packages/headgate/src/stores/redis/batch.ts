@@ -51,8 +51,8 @@ function takeCall(lane: Lane): Waiting[] {
     checks += group.checks.length;
     count += 1;
   }
-  const items = lane.light.slice(0, count);
-  lane.light = lane.light.slice(count);
+  const items = lane.light;
+  lane.light = items.splice(count);
   return items;
 }
 
@@ -167,10 +167,9 @@ export class Batch {
 
   /** Of those that leave the queue, the ones that somebody still waits for. */
   #wanted(items: Waiting[]): Waiting[] {
-    return this.#leaving(items).filter((item) => {
-      if (item.ticket?.cancelled) item.reject(new StoreError('dropped before it was sent'));
-      return !item.ticket?.cancelled;
-    });
+    const dropped = this.#leaving(items).filter(({ ticket }) => ticket?.cancelled);
+    for (const item of dropped) item.reject(new StoreError('dropped before it was sent'));
+    return dropped.length === 0 ? items : items.filter(({ ticket }) => !ticket?.cancelled);
   }
 
   /** Never rejects: every item is settled. */

@@ -1,13 +1,13 @@
 import { millionth } from '../../limit.js';
 import { StoreError } from '../../errors.js';
 import { outcomeOf } from '../outcome.js';
-import type { Check, Group } from '../store.js';
-import type { Verdict } from './wire.js';
+import type { Check, Group, GroupOutcome } from '../store.js';
+import type { BucketArgs } from './scripts.js';
 
-/** A batch as the take-buckets script takes it; see the header of `scripts/take-buckets.lua`. */
+/** A batch as the take-buckets script takes it, or with one key take-bucket; see their headers. */
 export interface BucketsCall {
   readonly keys: readonly string[];
-  readonly args: [creditUnits: string, creditUs: string, cost: string, capacity: string];
+  readonly args: BucketArgs;
 }
 
 /** Whether a group is one plain check of a bucket, alike but for its key to another. */
@@ -27,10 +27,8 @@ const isLike = ({ checks, dry }: Group, { rule, limit, cost }: Check): boolean =
   );
 };
 
-/** The call for a batch of single plain checks of one bucket limit; undefined for any other, which the decide script takes. */
-export function encodeBuckets(groups: readonly Group[], keyOf: (check: Check) => string): BucketsCall | undefined {
-  const first = groups[0]?.checks[0];
-  if (first?.limit.kind !== 'tokenBucket') return undefined;
+/** The keys of a batch; undefined if one is there twice or a group asks for more than a plain check. */
+function keysOf(groups: readonly Group[], first: Check, keyOf: (check: Check) => string): string[] | undefined {
   const keys: string[] = [];
   const seen = new Set<string>();
   for (const group of groups) {
@@ -40,25 +38,47 @@ export function encodeBuckets(groups: readonly Group[], keyOf: (check: Check) =>
       seen.add(check.key);
     }
   }
-  if (seen.size < keys.length) return undefined;
-  const { creditUnits, creditUs, capacity } = first.limit;
-  const args = [creditUnits, creditUs, first.cost * millionth, capacity * millionth].map(String) as BucketsCall['args'];
-  return { keys, args };
+  return seen.size < keys.length ? undefined : keys;
 }
 
-/** One verdict per group; `'odd'` for those that the decide script must look at. */
-export function decodeBuckets(reply: unknown, groups: readonly Group[]): { now: number; verdicts: (Verdict | 'odd')[] } {
+/** The call for a batch of single plain checks of one bucket limit; undefined for any other, which the decide script takes. */
+export function encodeBuckets(groups: readonly Group[], keyOf: (check: Check) => string): BucketsCall | undefined {
+  const group = groups[0];
+  const first = group?.checks[0];
+  if (group === undefined || first?.limit.kind !== 'tokenBucket') return undefined;
+  const keys = groups.length > 1 ? keysOf(groups, first, keyOf) : isLike(group, first) ? [keyOf(first)] : undefined;
+  if (keys === undefined) return undefined;
+  const { creditUnits, creditUs, capacity } = first.limit;
+  return { keys, args: [`${creditUnits}`, `${creditUs}`, `${first.cost * millionth}`, `${capacity * millionth}`] };
+}
+
+/** What a hot path said of one check; `'odd'` for what the decide script must look at. */
+function verdictOf(check: Check | undefined, said: unknown, now: number): GroupOutcome | 'odd' {
+  if (said === 'O' || check === undefined) return 'odd';
+  const used = Number(said);
+  const allowed = used >= 0;
+  const bannedUntil = typeof said === 'string' && said.startsWith('B') ? Number(said.slice(1)) : undefined;
+  const view = [allowed ? used : -1 - used];
+  const outcome = outcomeOf({ check, cost: check.cost, now, view, allowed, taken: allowed ? check.cost : 0, bannedUntil });
+  return { now, allowed, outcomes: [outcome], source: 'store', degraded: false };
+}
+
+/** One verdict per group; no `now` if the only check was odd. */
+export interface BucketsReply {
+  readonly now?: number;
+  readonly verdicts: readonly (GroupOutcome | 'odd')[];
+}
+
+export function decodeBucket(reply: unknown, groups: readonly Group[]): BucketsReply {
+  if (typeof reply !== 'string') throw new StoreError('the take-bucket script answered with something that is no text');
+  const space = reply.indexOf(' ');
+  if (space < 0) return { verdicts: ['odd'] };
+  const now = Number(reply.slice(0, space));
+  return { now, verdicts: [verdictOf(groups[0]?.checks[0], reply.slice(space + 1), now)] };
+}
+
+export function decodeBuckets(reply: unknown, groups: readonly Group[]): BucketsReply {
   if (!Array.isArray(reply)) throw new StoreError('the take-buckets script answered with something that is no list');
   const now = Number(reply[0]);
-  const verdicts = groups.map(({ checks }, index): Verdict | 'odd' => {
-    const said: unknown = reply[index + 1];
-    const check = checks[0];
-    if (said === 'O' || check === undefined) return 'odd';
-    const used = Number(said);
-    const allowed = used >= 0;
-    const view = [allowed ? used : -1 - used];
-    const outcome = outcomeOf({ check, cost: check.cost, now, view, allowed, taken: allowed ? check.cost : 0 });
-    return { now, allowed, outcomes: [outcome], source: 'store', degraded: false };
-  });
-  return { now, verdicts };
+  return { now, verdicts: groups.map(({ checks }, index) => verdictOf(checks[0], reply[index + 1], now)) };
 }

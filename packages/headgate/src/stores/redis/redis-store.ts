@@ -8,7 +8,7 @@ import type { Check, GiveBack, Group, GroupOutcome, Receipt, Store, Target, Tick
 import { resolveAdapter } from './adapters/resolve.js';
 import type { RedisAdapter } from './adapters/adapter.js';
 import { Batch } from './batch.js';
-import { decodeBuckets, encodeBuckets } from './buckets.js';
+import { decodeBucket, decodeBuckets, encodeBuckets } from './buckets.js';
 import { keyFormat } from './keys.js';
 import { defineScripts } from './scripts.js';
 import { slotOf } from './slot.js';
@@ -87,12 +87,15 @@ export function createRedisStore(options: RedisStoreOptions, { editScript }: Red
     return verdicts;
   }
 
-  /** The hot path first; what it finds odd (a ban, a clock that went back), the decide script decides. */
+  /** The hot paths first; what they find odd (a clock that went back, no TTL), the decide script decides. */
   async function run(groups: readonly Group[]): Promise<readonly Verdict[]> {
     const call = encodeBuckets(groups, keyOf);
     if (call === undefined) return runDecide(groups);
-    const { now, verdicts } = decodeBuckets(await scripts.takeBuckets.run(adapter, call.keys, call.args), groups);
-    aheadUs = now - clock.nowUs();
+    const { now, verdicts } =
+      groups.length === 1
+        ? decodeBucket(await scripts.takeBucket.run(adapter, call.keys, call.args), groups)
+        : decodeBuckets(await scripts.takeBuckets.run(adapter, call.keys, call.args), groups);
+    if (now !== undefined) aheadUs = now - clock.nowUs();
     const odd = groups.filter((_, index) => verdicts[index] === 'odd');
     const decided = odd.length === 0 ? [] : await runDecide(odd);
     return verdicts.map((verdict) =>

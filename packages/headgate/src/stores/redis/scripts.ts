@@ -1,5 +1,8 @@
 import { defineScript } from './script.js';
 
+/** A bucket's numbers and the cost, in millionths and microseconds, as both hot paths take them. */
+export type BucketArgs = readonly [creditUnits: string, creditUs: string, cost: string, capacity: string];
+
 const done = (raw: unknown): boolean => Number(raw) === 1;
 
 /** Every script, typed; `edit` is for tests. A test compares these definitions with the scripts' headers. */
@@ -10,7 +13,12 @@ export function defineScripts(edit?: (source: string) => string) {
       reply: (raw) => raw,
       edit,
     }),
-    takeBuckets: defineScript<[creditUnits: string, creditUs: string, cost: string, capacity: string], unknown>('take-buckets', {
+    takeBucket: defineScript<BucketArgs, unknown>('take-bucket', {
+      args: ['creditUnits', 'creditUs', 'cost', 'capacity'],
+      reply: (raw) => raw,
+      edit,
+    }),
+    takeBuckets: defineScript<BucketArgs, unknown>('take-buckets', {
       args: ['creditUnits', 'creditUs', 'cost', 'capacity'],
       reply: (raw) => raw,
       edit,
