@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { startRedis } from '../examples/demo/redis.mjs';
+import { startRedis } from '../tools/redis.mjs';
 import { addSlice, figuresOf, fill, keyRing, openCell } from './measure.mjs';
 import { readOptions } from './options.mjs';
 import { goalsOf, summarize } from './summary.mjs';

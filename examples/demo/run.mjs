@@ -1,7 +1,7 @@
 // npm run demo: one limit of 300 requests a minute, eight servers, three ways to count.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { drive, startFleet } from './fleet.mjs';
-import { startRedis } from './redis.mjs';
+import { startRedis } from '../../tools/redis.mjs';
 
 const limit = 300;
 const servers = 8;
