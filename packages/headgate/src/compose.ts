@@ -1,7 +1,8 @@
 import { systemClock, type Clock } from './clock.js';
 import { durationUs, type Duration } from './duration.js';
 import { ConfigError, rejectUnknownOptions, show } from './errors.js';
-import { guard } from './layers/guard.js';
+import { warn, type OnEvent } from './events.js';
+import { layersOver } from './layers/stack.js';
 import { makeLimiter, makeRules } from './limiter.js';
 import type { Limiter } from './limiter-types.js';
 import type { RuleOptions } from './rule.js';
@@ -15,8 +16,18 @@ export interface LimiterOptions<Name extends string> {
   readonly rules: Readonly<Record<Name, RuleOptions>>;
   /** By when every decision is answered, whatever the store does: 1 ms to 1 minute, 10 ms by default. Not for the memory store. */
   readonly deadline?: Duration;
-  /** Processes that share the store: while it is away, each decides by one part of so many. 1 by default. */
+  /**
+   * Processes that share the store: while it is away, each decides by one part of so many. They are counted by heartbeats; this is
+   * what is assumed until the store has told, 1 with a warning by default.
+   */
   readonly fleetSize?: number;
+  /**
+   * The short memory of who is refused: a refused key is refused here for at most a second without asking the store. `max`: keys
+   * at once, 0 (none) to 10,000,000, 100,000 by default. Not for the memory store.
+   */
+  readonly notes?: { readonly max?: number };
+  /** Told once for each change of state: a store that is away or back, a fleet that is unknown. By default `process.emitWarning`. */
+  readonly onEvent?: OnEvent;
   /** For tests: time as the limiter sees it (waiting, and deciding without the store). */
   readonly clock?: Clock;
 }
@@ -26,6 +37,40 @@ const longestDeadlineUs = 60_000_000;
 function checkStore(store: unknown): Store {
   if (typeof store === 'object' && store !== null && typeof (store as Store).decide === 'function') return store as Store;
   throw new ConfigError('HEADGATE_BAD_OPTION', `createLimiter.store: expected memoryStore() or redisStore({ client }); got ${show(store)}`);
+}
+
+function readDeadline(deadline: Duration = 10): number {
+  const us = durationUs('createLimiter.deadline', deadline);
+  if (us > longestDeadlineUs) throw new ConfigError('HEADGATE_BAD_OPTION', `createLimiter.deadline: at most 1m; got ${show(deadline)}`);
+  return us / 1000;
+}
+
+function readWhole(name: string, value: unknown, [least, most]: readonly [number, number]): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new ConfigError(
+    'HEADGATE_BAD_OPTION',
+    `createLimiter.${name}: expected a whole number from ${least} to ${most}; got ${show(value)}`,
+  );
+}
+
+const readFleetSize = (size: unknown): number | undefined => (size === undefined ? undefined : readWhole('fleetSize', size, [1, 100_000]));
+
+function readNotes(notes: unknown): number {
+  if (notes === undefined) return 100_000;
+  rejectUnknownOptions('createLimiter.notes', notes, ['max']);
+  const { max = 100_000 } = notes as { max?: unknown };
+  return readWhole('notes.max', max, [0, 1e7]);
+}
+
+/** A listener that throws must not become a decision that fails. */
+function quietly(onEvent: OnEvent): OnEvent {
+  return (event) => {
+    try {
+      onEvent(event);
+    } catch (error) {
+      process.emitWarning(`onEvent threw: ${String(error)}`, { type: 'HeadgateWarning' });
+    }
+  };
 }
 
 /**
@@ -47,20 +92,17 @@ function checkStore(store: unknown): Store {
  * ```
  */
 export function createLimiter<const Name extends string>(options: LimiterOptions<Name>): Limiter<Name> {
-  rejectUnknownOptions('createLimiter', options, ['store', 'rules', 'deadline', 'fleetSize', 'clock']);
-  const { deadline = 10, fleetSize = 1, clock = systemClock() } = options;
+  rejectUnknownOptions('createLimiter', options, ['store', 'rules', 'deadline', 'fleetSize', 'notes', 'onEvent', 'clock']);
+  const { clock = systemClock(), onEvent = warn, deadline, fleetSize, notes } = options;
+  if (typeof onEvent !== 'function') {
+    throw new ConfigError('HEADGATE_BAD_OPTION', `createLimiter.onEvent: expected a function of one event; got ${show(onEvent)}`);
+  }
+  const settings = { deadlineMs: readDeadline(deadline), fleetSize: readFleetSize(fleetSize), mostNotes: readNotes(notes) };
   const rules = makeRules(options.rules);
-  const deadlineUs = durationUs('createLimiter.deadline', deadline);
-  if (deadlineUs > longestDeadlineUs) {
-    throw new ConfigError('HEADGATE_BAD_OPTION', `createLimiter.deadline: at most 1m; got ${show(deadline)}`);
-  }
-  if (!Number.isInteger(fleetSize) || fleetSize < 1 || fleetSize > 100_000) {
-    throw new ConfigError(
-      'HEADGATE_BAD_OPTION',
-      `createLimiter.fleetSize: expected a whole number from 1 to 100000; got ${show(fleetSize)}`,
-    );
-  }
   const store = checkStore(options.store ?? memoryStore());
-  const guarded = store.local ? store : guard({ store, deadlineMs: deadlineUs / 1000, fleetSize, clock });
-  return makeLimiter<Name>({ store: guarded, clock, stats: { checks: 0, degraded: 0, unreturned: 0 }, closed: false }, rules);
+  const counts = { checks: 0, degraded: 0, unreturned: 0 };
+  const layers = store.local
+    ? { store, gauges: () => ({ noted: 0, notes: 0, owing: 0, fleet: 1, unavailable: [] }), onRules: () => undefined }
+    : layersOver({ store, ...settings, clock, onEvent: quietly(onEvent), onLost: () => void (counts.unreturned += 1) });
+  return makeLimiter<Name>({ ...layers, clock, counts, closed: false }, rules);
 }

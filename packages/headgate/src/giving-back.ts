@@ -100,7 +100,6 @@ export function givingBack({ store, rules, onLost }: GivingBackOptions): GivingB
     const now = limitNow(receipt);
     const limit = now !== undefined && now.kind === then.kind ? now : then;
     const decided = await attempt(store.decide({ checks: [{ rule: name, key, limit, cost: units, least: 0 }] }), undefined);
-    if (decided?.degraded === true && !receipt.degraded) onLost();
     return decided?.outcomes[0]?.taken ?? 0;
   }
 

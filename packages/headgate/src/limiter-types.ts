@@ -49,14 +49,24 @@ export interface PortableReceipt extends Receipt {
   readonly onceId: string;
 }
 
-/** Counts a limiter's own doings since it was made. */
+/** A limiter's own doings since it was made, and how it stands now; over all that `withRules` made from it. */
 export interface LimiterStats {
-  /** Decisions made without the shared store. */
-  readonly degraded: number;
   /** Checks decided, a group's each for itself. */
   readonly checks: number;
-  /** Give-backs and charges that the store did not carry out: the units stay as they were. */
+  /** Of them, those decided without the shared store. */
+  readonly degraded: number;
+  /** Give-backs that the store did not carry out: the units stay as they were. */
   readonly unreturned: number;
+  /** Groups and checks refused by a note, at no call to the store. */
+  readonly noted: number;
+  /** Notes kept now. */
+  readonly notes: number;
+  /** Budgets with units that passed without the store and are not charged to it yet. */
+  readonly owing: number;
+  /** Processes that share the store, as far as is known; 1 for the memory store. */
+  readonly fleet: number;
+  /** Shards that are asked no more for now, by name; `'store'` if there is only one. */
+  readonly unavailable: readonly string[];
 }
 
 /**

@@ -15,7 +15,10 @@ import { sleep } from './turn.js';
 export interface Core {
   readonly store: Store;
   readonly clock: Clock;
-  readonly stats: { -readonly [K in keyof LimiterStats]: LimiterStats[K] };
+  readonly counts: { checks: number; degraded: number; unreturned: number };
+  readonly gauges: () => Omit<LimiterStats, keyof Core['counts']>;
+  /** Called with each set of rules. */
+  readonly onRules: (rules: ReadonlyMap<string, Rule>) => void;
   closed: boolean;
 }
 
@@ -56,16 +59,17 @@ const groupWith = (check: Check, { dry, aheadUs }: { dry?: true; aheadUs?: numbe
 
 /** A limiter over a store: validates, asks, and turns what the store says into decisions. */
 export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<string, Rule>): Limiter<Name> {
-  const { store, clock, stats } = core;
-  const back = givingBack({ store, rules, onLost: () => void (stats.unreturned += 1) });
+  const { store, clock, counts } = core;
+  core.onRules(rules);
+  const back = givingBack({ store, rules, onLost: () => void (counts.unreturned += 1) });
 
   function assertOpen(): void {
     if (core.closed) throw inputError('HEADGATE_CLOSED', 'the limiter is closed');
   }
 
   function decided(request: Request, outcome: Outcome, group: Pick<GroupOutcome, 'now' | 'source' | 'degraded'>): Decided<Name> {
-    stats.checks += 1;
-    if (group.degraded) stats.degraded += 1;
+    counts.checks += 1;
+    if (group.degraded) counts.degraded += 1;
     return new Decided(request, outcome, group);
   }
 
@@ -215,7 +219,7 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
       assertOpen();
       await store.ping();
     },
-    stats: () => ({ ...stats }),
+    stats: () => ({ ...counts, ...core.gauges() }),
     async close() {
       if (core.closed) return;
       core.closed = true;

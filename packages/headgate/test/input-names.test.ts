@@ -108,7 +108,12 @@ describe('options that do not exist', () => {
     ['createLimiter', 'deadlineMs', () => createLimiter(wrong({ rules: {}, deadlineMs: 5 })), 'did you mean "deadline"?'],
     ['createLimiter', 'constructor', () => createLimiter(wrong({ rules: {}, constructor: 5 })), 'known options'],
     ['memoryStore', 'max', () => memoryStore(wrong({ max: 5 })), 'known options: maxKeys, clock'],
-    ['redisStore', 'keyPrefix', () => redisStore(wrong({ client: {}, keyPrefix: 'a' })), 'known options: client, prefix, keySecret'],
+    [
+      'redisStore',
+      'keyPrefix',
+      () => redisStore(wrong({ client: {}, keyPrefix: 'a' })),
+      'known options: client, clients, weights, prefix, keySecret',
+    ],
     ['rule "a"', 'windowMS', () => createLimiter({ rules: { a: wrong({ limit, windowMS: 5 }) } }), 'known options: limit, mode'],
     ['rule "a"', 'Plans', () => createLimiter({ rules: { a: wrong({ limit, Plans: {} }) } }), 'did you mean "plans"?'],
   ];

@@ -15,19 +15,25 @@ export class Deadlines {
   readonly #ms: number;
   #first: Waiting | undefined;
   #last: Waiting | undefined;
-  #armed = false;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(ms: number) {
     this.#ms = ms;
   }
 
-  /** Calls `onTime` once the deadline has passed, unless the call is stopped before. */
-  start(onTime: () => void): Waiting {
-    const waiting: Waiting = { until: performance.now() + this.#ms, onTime, before: this.#last, after: undefined, over: false };
-    if (this.#last) this.#last.after = waiting;
+  /** Calls `onTime` once the deadline has passed, unless the call is stopped before. `since`: when its caller began to wait. */
+  start(onTime: () => void, since = performance.now()): Waiting {
+    const until = since + this.#ms;
+    let before = this.#last;
+    // Only one that has waited elsewhere before goes ahead of others.
+    while (before !== undefined && before.until > until) before = before.before;
+    const after = before === undefined ? this.#first : before.after;
+    const waiting: Waiting = { until, onTime, before, after, over: false };
+    if (before) before.after = waiting;
     else this.#first = waiting;
-    this.#last = waiting;
-    if (!this.#armed) this.#arm(this.#ms);
+    if (after) after.before = waiting;
+    else this.#last = waiting;
+    if (this.#timer === undefined || after !== undefined) this.#arm(until - performance.now());
     return waiting;
   }
 
@@ -46,12 +52,13 @@ export class Deadlines {
   }
 
   #arm(ms: number): void {
-    this.#armed = true;
-    setTimeout(() => setImmediate(this.#expire), Math.max(1, Math.ceil(ms)));
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => setImmediate(this.#expire), Math.max(1, Math.ceil(ms)));
   }
 
   readonly #expire = (): void => {
-    this.#armed = false;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     const now = performance.now();
     for (let waiting = this.#first; waiting; waiting = this.#first) {
       if (waiting.until > now) {

@@ -2,6 +2,8 @@ import type { Clock } from '../clock.js';
 import { sizeOf, type CountedLimit } from '../limit.js';
 import { passes } from '../stores/outcome.js';
 import type { Check, Group, GroupOutcome, Outcome, Store } from '../stores/store.js';
+import type { LastAnswers } from './last-answers.js';
+import type { Ledger } from './ledger.js';
 
 /** What a client is told to wait when nobody knows: the store may be back by then. */
 const unknownWaitUs = 1_000_000;
@@ -15,39 +17,78 @@ export function shareOf(limit: CountedLimit, fleet: number): CountedLimit {
   return Object.freeze({ ...limit, limit: share });
 }
 
+/** Shares of a fleet's size, each made once for as long as the size stays the same. */
+function shares(fleetSize: () => number): (limit: CountedLimit) => CountedLimit {
+  let size = 0;
+  let known = new WeakMap<CountedLimit, CountedLimit>();
+  return (limit) => {
+    if (fleetSize() !== size) {
+      size = fleetSize();
+      known = new WeakMap();
+    }
+    let share = known.get(limit);
+    if (share === undefined) {
+      share = shareOf(limit, size);
+      known.set(limit, share);
+    }
+    return share;
+  };
+}
+
 export interface FallbackOptions {
   /** Decides by this process's share. */
   readonly local: Store;
+  /** The store's clock, as this process believes it to be. */
   readonly clock: Clock;
-  readonly fleetSize: number;
+  readonly fleetSize: () => number;
+  readonly answers: LastAnswers;
+  readonly ledger: Ledger;
 }
 
-/** Decides groups without the shared store, each check by its rule's `whenUnavailable`. */
-export function fallback({ local, clock, fleetSize }: FallbackOptions): (group: Group) => Promise<GroupOutcome> {
-  const shares = new WeakMap<CountedLimit, CountedLimit>();
-  const share = (limit: CountedLimit): CountedLimit => {
-    let found = shares.get(limit);
-    if (found === undefined) {
-      found = shareOf(limit, fleetSize);
-      shares.set(limit, found);
-    }
-    return found;
-  };
-  const blank = { taken: 0, remaining: 0, resetAfterUs: 0, reason: 'store-unavailable' } as const;
-  const byPolicy = (check: Check): Outcome | undefined => {
-    if (check.least === 0) return { ...blank, allowed: true, retryAfterUs: 0 };
-    if (check.whenUnavailable === 'allow') return { ...blank, allowed: true, retryAfterUs: 0 };
-    if (check.whenUnavailable === 'refuse') return { ...blank, allowed: false, retryAfterUs: unknownWaitUs };
-    return undefined;
-  };
+/** Decides without the shared store, and knows what the store is owed for it. */
+export interface Fallback {
+  /** Decides a group, each check by its rule's `whenUnavailable`. */
+  decide(group: Group): Promise<GroupOutcome>;
+  /** The store has not counted this group, which was decided here. */
+  owe(group: Group, decided: GroupOutcome): void;
+}
 
-  return async (group) => {
+const blank = { taken: 0, remaining: 0, resetAfterUs: 0, reason: 'store-unavailable' } as const;
+
+/** The answer that a rule has ready for an outage; undefined if it decides by its share. */
+function byPolicy(check: Check): Outcome | undefined {
+  // A settle: charged later.
+  if (check.least === 0) return { ...blank, allowed: true, taken: check.cost, retryAfterUs: 0 };
+  if (check.whenUnavailable === 'allow') return { ...blank, allowed: true, retryAfterUs: 0 };
+  if (check.whenUnavailable === 'refuse') return { ...blank, allowed: false, retryAfterUs: unknownWaitUs };
+  return undefined;
+}
+
+/** Decides groups without the shared store, and keeps what passed on the ledger. */
+export function fallback({ local, clock, fleetSize, answers, ledger }: FallbackOptions): Fallback {
+  const share = shares(fleetSize);
+
+  /** A budget's share starts from what the store last said, so that an outage does not hand out what was used up before. */
+  function begin(check: Check, basis: CountedLimit): void {
+    if (check.limit.kind === 'concurrency' || !ledger.open(check, basis)) return;
+    const left = answers.left(check, clock.nowUs());
+    if (left === undefined) return;
+    const { rule, key } = check;
+    // The memory store does its work at once; its promise only says so.
+    if (left.bannedUntil > 0) void local.ban({ rule, key, kinds: [basis.kind] }, left.bannedUntil - clock.nowUs()).catch(() => undefined);
+    const units = left.units === 0 ? 0 : Math.max(1, Math.floor(left.units / fleetSize()));
+    const used = sizeOf(basis) - units;
+    if (used > 0) void local.decide({ checks: [{ rule, key, limit: basis, cost: used, least: 0 }] });
+  }
+
+  async function decide(group: Group): Promise<GroupOutcome> {
     const fixed = group.checks.map(byPolicy);
     const refused = !passes(
       group,
       fixed.map((outcome) => outcome?.allowed ?? true),
     );
     const counted = group.checks.filter((_, index) => fixed[index] === undefined).map((check) => ({ ...check, limit: share(check.limit) }));
+    for (const [index, check] of group.checks.entries()) if (fixed[index] === undefined) begin(check, share(check.limit));
     const decided = counted.length === 0 ? undefined : await local.decide({ checks: counted, dry: group.dry === true || refused });
     let next = 0;
     const outcomes = fixed.map((outcome) => outcome ?? (decided?.outcomes[next++] as Outcome));
@@ -58,5 +99,18 @@ export function fallback({ local, clock, fleetSize }: FallbackOptions): (group: 
       source: 'fallback',
       degraded: true,
     };
-  };
+  }
+
+  function owe(group: Group, decided: GroupOutcome): void {
+    if (!decided.allowed || group.dry === true) return;
+    group.checks.forEach((check, index) => {
+      const { whenUnavailable, least, limit, cost } = check;
+      if (limit.kind === 'concurrency' || whenUnavailable === 'refuse') return;
+      const whole = whenUnavailable === 'allow' || least === 0;
+      const units = whole ? cost : (decided.outcomes[index]?.taken ?? 0);
+      if (units > 0) ledger.owe(check, whole ? limit : share(limit), units);
+    });
+  }
+
+  return { decide, owe };
 }

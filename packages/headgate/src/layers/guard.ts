@@ -1,17 +1,33 @@
 import type { Clock } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { memoryStore } from '../stores/memory.js';
-import type { Group, GroupOutcome, Store, Ticket } from '../stores/store.js';
+import { receiptOf } from '../stores/outcome.js';
+import type { GiveBack, Group, GroupOutcome, Receipt, Store, Ticket } from '../stores/store.js';
+import { Breakers } from './breakers.js';
 import { Deadlines } from './deadlines.js';
 import { fallback } from './fallback.js';
+import { LastAnswers } from './last-answers.js';
+import { Ledger } from './ledger.js';
 
 export interface GuardOptions {
   readonly store: Store;
   /** By when every decision is answered, in milliseconds. */
   readonly deadlineMs: number;
   /** Processes that share the store: this one's share of a limit is one part of so many. */
-  readonly fleetSize: number;
+  readonly fleetSize: () => number;
   readonly clock: Clock;
+  /** Once for each change: the store is asked no more, or is in use again. */
+  readonly onChange: (state: 'unavailable' | 'available') => void;
+  /** Units that stay taken, as what should have given them back failed. */
+  readonly onLost: () => void;
+}
+
+/** A guarded store, and how it does. */
+export interface GuardedStore extends Store {
+  /** Whether the shared store is asked at present. */
+  available(): boolean;
+  /** Budgets with units that were let through and not yet charged. */
+  owing(): number;
 }
 
 /** A store of somebody's own may throw where it should reject. */
@@ -23,37 +39,110 @@ function attempt<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
+const isForeign = (error: unknown): boolean => error instanceof StoreError && error.code === 'HEADGATE_FOREIGN_VALUE';
+
 /** By when a verb that is no decision is given up, in milliseconds. */
 const verbDeadlineMs = 1000;
 
 /**
- * Puts a deadline before a store: a decision that is late or fails is made without it, by the rule's `whenUnavailable`.
- * What was taken from the fallback is given back to the fallback.
+ * Puts a deadline and a breaker before a store: a decision that is late or fails is made without it, by the rule's
+ * `whenUnavailable`, and charged to the store once it is back, if it can be known that it was not counted.
  */
-export function guard({ store, deadlineMs, fleetSize, clock }: GuardOptions): Store {
-  const local = memoryStore({ clock });
-  const decideAlone = fallback({ local, clock, fleetSize });
+export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }: GuardOptions): GuardedStore {
+  /** The store's clock less ours, by its last answer. */
+  let aheadUs = 0;
+  const storeClock: Clock = { nowUs: () => clock.nowUs() + aheadUs, after: clock.after };
+  const local = memoryStore({ clock: storeClock });
+  const answers = new LastAnswers();
+  const ledger = new Ledger({
+    store,
+    clock: storeClock,
+    onSettled: ({ rule, key, limit }) => void local.reset({ rule, key, kinds: [limit.kind] }).catch(() => undefined),
+    onAnswer: (check, answer) => learn({ checks: [check] }, answer),
+  });
+  const alone = fallback({ local, clock: storeClock, fleetSize, answers, ledger });
+  const breakers = new Breakers(store, (state) => onChange(state === 'open' ? 'unavailable' : 'available'));
   const decisions = new Deadlines(deadlineMs);
   const verbs = new Deadlines(verbDeadlineMs);
 
-  function decide(group: Group): Promise<GroupOutcome> {
+  function learn(group: Group, { now, outcomes }: GroupOutcome): void {
+    aheadUs = now - clock.nowUs();
+    for (let i = 0; i < group.checks.length; i += 1) {
+      const check = group.checks[i];
+      const outcome = outcomes[i];
+      if (check?.whenUnavailable === 'local' && outcome !== undefined) answers.remember(check, outcome, now);
+    }
+  }
+
+  /** What is owed for these budgets comes first: the store must not decide on counters that lack it. */
+  function ask(group: Group, ticket: Ticket): Promise<GroupOutcome> {
+    if (ledger.size === 0) return attempt(() => store.decide(group, ticket));
+    return ledger.settle(group.checks).then((settled) => {
+      if (!settled || ticket.cancelled) throw new StoreError('what the store is owed could not be charged');
+      return store.decide(group, ticket);
+    });
+  }
+
+  /** The store has taken for a request that was refused here. */
+  function undo(group: Group, { now, outcomes }: GroupOutcome): void {
+    group.checks.forEach((check, index) => {
+      const outcome = outcomes[index];
+      const receipt = outcome && !check.countRefused ? receiptOf(check, outcome, { now, degraded: false }) : undefined;
+      if (receipt) attempt(() => store.giveBack({ receipt, units: receipt.taken })).catch(onLost);
+    });
+  }
+
+  /** The store's answer, when the caller has had ours. */
+  function reconcile(group: Group, ours: GroupOutcome, theirs: GroupOutcome): void {
+    learn(group, theirs);
+    if (group.dry === true) return;
+    if (theirs.allowed && !ours.allowed) undo(group, theirs);
+    else if (!theirs.allowed) alone.owe(group, ours);
+  }
+
+  function decide(group: Group, asked?: Ticket): Promise<GroupOutcome> {
+    const since = performance.now();
+    if (!breakers.admits(group, since)) {
+      return alone.decide(group).then((ours) => {
+        alone.owe(group, ours);
+        return ours;
+      });
+    }
     return new Promise((resolve, reject) => {
       const ticket: Ticket = { cancelled: false, sent: false };
-      const alone = (): void => {
+      let ours: Promise<GroupOutcome> | undefined;
+      const answer = (): Promise<GroupOutcome> => {
         ticket.cancelled = true;
-        decideAlone(group).then(resolve, reject);
+        ours = alone.decide(group);
+        ours.then(resolve, reject);
+        return ours;
       };
-      const waiting = decisions.start(alone);
-      attempt(() => store.decide(group, ticket)).then(
-        (outcome) => {
-          if (ticket.cancelled) return;
+      const waiting = decisions.start(() => {
+        breakers.failure(group, since, performance.now());
+        void answer();
+      }, asked?.since);
+      ask(group, ticket).then(
+        (theirs) => {
+          if (ours !== undefined) {
+            ours.then((outcome) => reconcile(group, outcome, theirs)).catch(() => undefined);
+            return;
+          }
           decisions.stop(waiting);
-          resolve(outcome);
+          learn(group, theirs);
+          breakers.success(group);
+          resolve(theirs);
+          if (ledger.size > 0) void ledger.drain();
         },
-        () => {
-          if (ticket.cancelled) return;
-          decisions.stop(waiting);
-          alone();
+        (error: unknown) => {
+          const foreign = isForeign(error);
+          if (ours === undefined) {
+            decisions.stop(waiting);
+            if (foreign) breakers.success(group);
+            else breakers.failure(group, since, performance.now());
+          }
+          const answered = ours ?? answer();
+          // Sent, and the connection lost: it may have been counted, and is not counted twice.
+          if (!ticket.sent && !foreign) answered.then((outcome) => alone.owe(group, outcome)).catch(() => undefined);
         },
       );
     });
@@ -70,12 +159,21 @@ export function guard({ store, deadlineMs, fleetSize, clock }: GuardOptions): St
     });
   }
 
+  /** Taken here. A holder may be in both places: its call's late answer may have been a yes. */
+  async function here<T>(receipt: Receipt, call: (of: Store) => Promise<T>): Promise<T> {
+    const result = await call(local);
+    if (receipt.holder !== undefined) attempt(() => call(store)).catch(() => undefined);
+    return result;
+  }
+
   return {
     decide,
-    giveBack: (item) => (item.receipt.degraded ? local.giveBack(item) : within('give back', () => store.giveBack(item))),
+    giveBack: (item: GiveBack) =>
+      item.receipt.degraded ? here(item.receipt, (of) => of.giveBack(item)) : within('give back', () => store.giveBack(item)),
     claim: (receipt, onceId) => (receipt.degraded ? local.claim(receipt, onceId) : within('claim', () => store.claim(receipt, onceId))),
-    extend: (receipt) => (receipt.degraded ? local.extend(receipt) : within('extend', () => store.extend(receipt))),
+    extend: (receipt) => (receipt.degraded ? here(receipt, (of) => of.extend(receipt)) : within('extend', () => store.extend(receipt))),
     async reset(target) {
+      ledger.forget(target);
       await local.reset(target);
       await within('reset', () => store.reset(target));
     },
@@ -92,5 +190,7 @@ export function guard({ store, deadlineMs, fleetSize, clock }: GuardOptions): St
       await local.close();
       await store.close();
     },
+    available: () => !breakers.open,
+    owing: () => ledger.size,
   };
 }

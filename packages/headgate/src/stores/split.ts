@@ -48,7 +48,9 @@ export async function decideSplit(group: Group, { placeOf, decide, giveBack }: S
   });
   const allowed = failure === undefined && decided.every((part) => part.allowed);
   const now = Math.max(0, ...decided.map((part) => part.now));
-  if (allowed) return { now, allowed, outcomes, source: 'store', degraded: false };
+  const degraded = decided.some((part) => part.degraded);
+  const source = degraded ? 'fallback' : 'store';
+  if (allowed) return { now, allowed, outcomes, source, degraded };
   const taken = settled.flatMap((result, number) => {
     if (result.status === 'rejected') return [];
     return result.value.outcomes.flatMap((outcome, i) => {
@@ -57,10 +59,11 @@ export async function decideSplit(group: Group, { placeOf, decide, giveBack }: S
       return receipt ? [{ receipt, units: receipt.taken }] : [];
     });
   });
-  await Promise.allSettled(taken.map(giveBack));
+  // Not waited for: the answer has a deadline, and what this process asks next comes after it.
+  void Promise.allSettled(taken.map(giveBack));
   if (failure !== undefined) throw failure;
   const undone = outcomes.map((outcome) =>
     outcome.taken === 0 ? outcome : { ...outcome, taken: 0, remaining: outcome.remaining + outcome.taken },
   );
-  return { now, allowed, outcomes: undone, source: 'store', degraded: false };
+  return { now, allowed, outcomes: undone, source, degraded };
 }

@@ -99,12 +99,34 @@ export interface Target {
   readonly kinds: readonly CountedLimit['kind'][];
 }
 
+/** A process that shares the store says that it is there. */
+export interface Beat {
+  /** Unique for each process. */
+  readonly member: string;
+  /** How it spreads keys, as a short text: the same for all that agree. */
+  readonly layout: string;
+  /** Microseconds for which it counts; 0: it leaves. */
+  readonly forUs: number;
+}
+
+/** The processes that share the store now. */
+export interface Members {
+  readonly members: number;
+  /** Of them, those with another layout. */
+  readonly strangers: number;
+}
+
 /** What became of a call: shared between who waits and who sends. */
 export interface Ticket {
   /** Set by who waits: a call that was not sent by then is dropped, and rejects. */
   cancelled: boolean;
-  /** Set by who sends: from here on, the call may have been counted. */
+  /**
+   * Set by who sends: from here on, the call may have been counted. Unset when a call is rejected because the store answered that it
+   * did not carry it out.
+   */
   sent: boolean;
+  /** When its caller began to wait, by `performance.now()`, if that is earlier than the call: the deadline counts from there. */
+  readonly since?: number;
 }
 
 /**
@@ -118,6 +140,10 @@ export interface Ticket {
 export interface Store {
   /** Set if it decides within this process, so that no deadline is needed. */
   readonly local?: true;
+  /** Set if it is several stores as one: each gets a guard of its own. */
+  readonly shards?: readonly { readonly name: string; readonly weight: number; readonly store: Store }[];
+  /** Of a store that is several servers (a cluster): what fails together with a key, so that one server's failure is its keys' alone. */
+  placeOf?(key: string): string;
   /** Decides a group. MUST leave an absent key absent if nothing was taken. */
   decide(group: Group, ticket?: Ticket): Promise<GroupOutcome>;
   /**
@@ -135,6 +161,8 @@ export interface Store {
   /** Refuses this key for `us` microseconds from now, replacing any earlier ban. */
   ban(target: Target, us: number): Promise<void>;
   unban(target: Target): Promise<void>;
+  /** Counts the processes that share the store. Without it, the size of the fleet is what the user says. */
+  beat?(beat: Beat): Promise<Members>;
   /** Resolves once the store answers; rejects with a StoreError if it does not. */
   ping(): Promise<void>;
   /** Releases what the store itself opened. Later calls reject. */

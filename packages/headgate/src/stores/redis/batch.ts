@@ -1,6 +1,6 @@
 import { StoreError } from '../../errors.js';
 import type { Group, GroupOutcome, Ticket } from '../store.js';
-import type { RedisAdapter } from './adapters/adapter.js';
+import { wasNotSent, type RedisAdapter } from './adapters/adapter.js';
 import type { Verdict } from './wire.js';
 
 /** Checks in one script call: 64 take Redis well under a millisecond, more gain nothing. */
@@ -41,6 +41,12 @@ interface Lane {
 }
 
 const isHeavy = (group: Group): boolean => group.checks.some((check) => check.limit.kind === 'slidingLog');
+
+/**
+ * Whether Redis itself answered with an error (READONLY, LOADING, OOM, ...): then nothing was written, as the first write is what it
+ * refuses. A client's own errors, of lost connections, begin with no such word.
+ */
+const isRefusal = (error: unknown): boolean => error instanceof Error && /^[A-Z]{2,} /.test(error.message);
 
 /** Takes groups off the front, up to what one call carries. */
 function takeCall(lane: Lane): Waiting[] {
@@ -180,7 +186,10 @@ export class Batch {
       items.forEach((item, index) => this.#settle(item, verdicts[index]));
     } catch (cause) {
       const error = cause instanceof StoreError ? cause : new StoreError('Redis answered with an error', { cause });
-      for (const item of items) item.reject(error);
+      for (const item of items) {
+        if (item.ticket && (wasNotSent(cause) || isRefusal(cause))) item.ticket.sent = false;
+        item.reject(error);
+      }
     }
   }
 

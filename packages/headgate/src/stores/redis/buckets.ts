@@ -69,6 +69,7 @@ export interface BucketsReply {
   readonly verdicts: readonly (GroupOutcome | 'odd')[];
 }
 
+/** Decodes the one line of take-bucket. */
 export function decodeBucket(reply: unknown, groups: readonly Group[]): BucketsReply {
   if (typeof reply !== 'string') throw new StoreError('the take-bucket script answered with something that is no text');
   const space = reply.indexOf(' ');
@@ -77,6 +78,7 @@ export function decodeBucket(reply: unknown, groups: readonly Group[]): BucketsR
   return { now, verdicts: [verdictOf(groups[0]?.checks[0], reply.slice(space + 1), now)] };
 }
 
+/** Decodes the list of take-buckets. */
 export function decodeBuckets(reply: unknown, groups: readonly Group[]): BucketsReply {
   if (!Array.isArray(reply)) throw new StoreError('the take-buckets script answered with something that is no list');
   const now = Number(reply[0]);

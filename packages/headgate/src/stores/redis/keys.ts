@@ -14,12 +14,14 @@ const letters: Record<CountedLimit['kind'], string> = {
 
 /**
  * All key formats: `<prefix>:<version>:{<key>}:<letter of the kind>:<rule>` holds a state, and
- * `<prefix>:<version>:{<key>}:1:<id>` marks a receipt as given back. The hash tag is the key without the rule, so that one client's
+ * `<prefix>:<version>:{<key>}:1:<id>` marks a receipt as given back; `<prefix>:<version>:{fleet}:f:<layout>` holds the processes that are there. The hash tag is the key without the rule, so that one client's
  * rules lie on one slot. Prefix and rule are percent-encoded, so no two pairs can meet.
  */
 export interface KeyFormat {
   state(rule: string, key: string, kind: CountedLimit['kind']): string;
   marker(key: string, onceId: string): string;
+  /** Everybody's, and that of one layout. */
+  fleet(layout: string): [everybody: string, alike: string];
 }
 
 /** The key formats under one prefix; `encode` makes a key fit for a hash tag. */
@@ -43,5 +45,6 @@ export function keyFormat(prefix: string, encode: (key: string) => string): KeyF
   return {
     state: (rule, key, kind) => head + encode(key) + tail(rule, kind),
     marker: (key, onceId) => `${head}${encode(key)}}:1:${onceId}`,
+    fleet: (layout) => [`${head}fleet}:f:`, `${head}fleet}:f:${encodeURIComponent(layout)}`],
   };
 }

@@ -1,7 +1,7 @@
 import { millionth } from '../../limit.js';
-import { ConfigError, rejectUnknownOptions, show, StoreError } from '../../errors.js';
+import { StoreError } from '../../errors.js';
 import { systemClock } from '../../clock.js';
-import { encodeKey, keyedEncoder } from '../../key.js';
+import { shardedStore } from '../sharded.js';
 import { returnableUntil } from '../outcome.js';
 import { decideSplit } from '../split.js';
 import type { Check, GiveBack, Group, GroupOutcome, Receipt, Store, Target, Ticket } from '../store.js';
@@ -10,6 +10,7 @@ import type { RedisAdapter } from './adapters/adapter.js';
 import { Batch } from './batch.js';
 import { decodeBucket, decodeBuckets, encodeBuckets } from './buckets.js';
 import { keyFormat } from './keys.js';
+import { readOptions } from './options.js';
 import { defineScripts } from './scripts.js';
 import { slotOf } from './slot.js';
 import { decode, encode, kindNumber, type Verdict } from './wire.js';
@@ -20,7 +21,15 @@ export interface RedisStoreOptions {
    * The user's own client: ioredis 5 or 6 (`Redis`, `Cluster`), node-redis 5 or 6 (client, pool, cluster, sentinel) or
    * valkey-glide 2. Headgate works on a duplicate with safe options and closes only that; a glide client is used as given.
    */
-  readonly client: unknown;
+  readonly client?: unknown;
+  /**
+   * Instead of `client`: several independent servers that share the keys, by name. A key always lives on the same one, by its name
+   * (not its address) and weighted rendezvous hashing: a ninth server takes a ninth of the keys, and no others move. Every process
+   * must give the same names and weights.
+   */
+  readonly clients?: Readonly<Record<string, unknown>>;
+  /** How large a part of the keys each of `clients` has, 0 to 1000, 1 by default. 0 takes it out: its keys begin anew on the others. */
+  readonly weights?: Readonly<Record<string, number>>;
   /** Begins every key, `'hg'` by default: 1 to 64 characters. Servers that share limits share it. */
   readonly prefix?: string;
   /** Replaces keys by a short HMAC under this secret (at least 16 characters), so that addresses cannot be read out of Redis. */
@@ -30,18 +39,6 @@ export interface RedisStoreOptions {
 /** What only tests set: the scripts' text, to replace the line that reads the clock. */
 export interface RedisStoreInternals {
   readonly editScript?: (source: string) => string;
-}
-
-function readOptions(options: RedisStoreOptions): { prefix: string; encode: (key: string) => string } {
-  rejectUnknownOptions('redisStore', options, ['client', 'prefix', 'keySecret']);
-  const { prefix = 'hg', keySecret } = options;
-  if (typeof prefix !== 'string' || prefix === '' || prefix.length > 64 || !prefix.isWellFormed()) {
-    throw new ConfigError('HEADGATE_BAD_OPTION', `redisStore.prefix: expected text of 1 to 64 characters; got ${show(prefix)}`);
-  }
-  if (keySecret !== undefined && (typeof keySecret !== 'string' || keySecret.length < 16)) {
-    throw new ConfigError('HEADGATE_BAD_OPTION', 'redisStore.keySecret: expected text of at least 16 characters (the value is not shown)');
-  }
-  return { prefix, encode: keySecret === undefined ? encodeKey : keyedEncoder(keySecret) };
 }
 
 /**
@@ -66,9 +63,25 @@ export function redisStore(options: RedisStoreOptions): Store {
 }
 
 /** `redisStore` with what only tests set. */
-export function createRedisStore(options: RedisStoreOptions, { editScript }: RedisStoreInternals = {}): Store {
-  const { prefix, encode: encodeTag } = readOptions(options);
-  const adapter: RedisAdapter = resolveAdapter(options.client);
+export function createRedisStore(options: RedisStoreOptions, internals: RedisStoreInternals = {}): Store {
+  const { prefix, encode, servers } = readOptions(options);
+  const [only] = servers;
+  if (options.clients === undefined && only !== undefined)
+    return oneRedis({ adapter: resolveAdapter(only.client), prefix, encode }, internals);
+  const shards = servers.map(({ name, client, weight, where }) => ({ name, weight, adapter: resolveAdapter(client, where) }));
+  return shardedStore(
+    shards.map(({ name, weight, adapter }) => ({ name, weight, store: oneRedis({ adapter, prefix, encode }, internals) })),
+  );
+}
+
+/** One server, or one cluster. */
+interface OneRedis {
+  readonly adapter: RedisAdapter;
+  readonly prefix: string;
+  readonly encode: (key: string) => string;
+}
+
+function oneRedis({ adapter, prefix, encode: encodeTag }: OneRedis, { editScript }: RedisStoreInternals): Store {
   const scripts = defineScripts(editScript);
   const format = keyFormat(prefix, encodeTag);
   const clock = systemClock();
@@ -78,7 +91,7 @@ export function createRedisStore(options: RedisStoreOptions, { editScript }: Red
   let closed = false;
 
   const keyOf = ({ rule, key, limit }: Check): string => format.state(rule, key, limit.kind);
-  const slot = (check: Check): string => String(slotOf(encodeTag(check.key)));
+  const slot = ({ key }: Pick<Check, 'key'>): string => String(slotOf(encodeTag(key)));
 
   async function runDecide(groups: readonly Group[]): Promise<Verdict[]> {
     const call = encode(groups, { keyOf, now: clock.nowUs() + aheadUs });
@@ -142,6 +155,7 @@ export function createRedisStore(options: RedisStoreOptions, { editScript }: Red
   const statesOf = ({ rule, key, kinds }: Target): string[] => kinds.map((kind) => format.state(rule, key, kind));
 
   return {
+    ...(clustered && { placeOf: (key: string) => slot({ key }) }),
     decide,
     giveBack,
     claim: (receipt, onceId) =>
@@ -165,6 +179,11 @@ export function createRedisStore(options: RedisStoreOptions, { editScript }: Red
     },
     async unban(target) {
       await ask('unban', () => scripts.ban.run(adapter, statesOf(target), ['0']));
+    },
+    async beat({ member, layout, forUs }) {
+      await settled(adapter);
+      const [members = 0, alike = 0] = await ask('beat', () => scripts.beat.run(adapter, format.fleet(layout), [member, String(forUs)]));
+      return { members, strangers: members - alike };
     },
     ping: () =>
       ask('ping', async () => {

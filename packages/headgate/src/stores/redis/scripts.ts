@@ -30,6 +30,11 @@ export function defineScripts(edit?: (source: string) => string) {
     }),
     extend: defineScript<[holder: string, us: string], boolean>('extend', { args: ['holder', 'us'], reply: done, edit }),
     ban: defineScript<[us: string], boolean>('ban', { args: ['us'], reply: done, edit }),
+    beat: defineScript<[member: string, us: string], readonly number[]>('beat', {
+      args: ['member', 'us'],
+      reply: (raw) => (raw as unknown[]).map(Number),
+      edit,
+    }),
     reset: defineScript<[], boolean>('reset', { args: [], reply: done, edit }),
   };
 }

@@ -16,6 +16,16 @@ export interface RedisAdapter {
   close(): Promise<void>;
 }
 
+/** A command that was not sent: there is no connection. */
+export class NotSentError extends Error {}
+
+// What ioredis and node-redis say where they keep no queue for later.
+const keptNothing = /enableOfflineQueue options is false|client is offline/i;
+
+/** Whether an error means that a command never left this process. */
+export const wasNotSent = (error: unknown): boolean =>
+  error instanceof NotSentError || (error instanceof Error && keptNothing.test(error.message));
+
 export const noop = (): void => undefined;
 
 /** Milliseconds before the next attempt to connect: a Redis that comes back is in use again well within a second. */

@@ -1,4 +1,4 @@
-import { can, noop, retryDelay, settling, type RedisAdapter } from './adapter.js';
+import { NotSentError, can, noop, retryDelay, settling, type RedisAdapter } from './adapter.js';
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -108,7 +108,9 @@ export function ioredisAdapter(users: IoredisSingle | IoredisCluster): RedisAdap
     state,
     onceSettled: settlement.onceSettled,
     send: (command, args) =>
-      client.status === 'ready' ? client.call(command, args) : Promise.reject(new Error(`not connected to Redis (${client.status})`)),
+      client.status === 'ready'
+        ? client.call(command, args)
+        : Promise.reject(new NotSentError(`not connected to Redis (${client.status})`)),
     close: async () => {
       closed = true;
       clearTimeout(revival);

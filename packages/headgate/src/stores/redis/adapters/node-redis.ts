@@ -1,4 +1,4 @@
-import { noop, retryDelay, settling, type RedisAdapter } from './adapter.js';
+import { NotSentError, noop, retryDelay, settling, type RedisAdapter } from './adapter.js';
 import {
   plainReplies,
   safeClientOptions,
@@ -62,7 +62,8 @@ function adapter(kind: Kind, hear: (failure: () => void) => void): RedisAdapter 
       return settlement.settled() ? 'down' : 'connecting';
     },
     onceSettled: settlement.onceSettled,
-    send: (command, args, key) => (kind.ready() ? kind.send([command, ...args], key) : Promise.reject(new Error('not connected to Redis'))),
+    send: (command, args, key) =>
+      kind.ready() ? kind.send([command, ...args], key) : Promise.reject(new NotSentError('not connected to Redis')),
     close: async () => {
       closed = true;
       settlement.settle();

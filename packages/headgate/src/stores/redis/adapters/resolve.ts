@@ -10,16 +10,13 @@ const usable =
   'or createSentinel(...) of redis (node-redis) >= 5; await GlideClient.createClient(...) or await ' +
   'GlideClusterClient.createClient(...) of @valkey/valkey-glide >= 2';
 
-function bad(what: string, mend = usable): ConfigError {
-  return new ConfigError('HEADGATE_BAD_CLIENT', `redisStore.client: ${what}; ${mend}`);
-}
-
 /**
  * The adapter for a client, found by what the client can do.
  *
  * @throws ConfigError HEADGATE_BAD_CLIENT that says what to pass instead
  */
-export function resolveAdapter(client: unknown): RedisAdapter {
+export function resolveAdapter(client: unknown, where = 'redisStore.client'): RedisAdapter {
+  const bad = (what: string, mend = usable): ConfigError => new ConfigError('HEADGATE_BAD_CLIENT', `${where}: ${what}; ${mend}`);
   if (typeof client === 'string') throw bad('expected a client, got a string: an address is given to the client, not to Headgate');
   if (typeof client === 'function') throw bad('expected a client, got a class or function: make an instance of it');
   if (typeof client !== 'object' || client === null) throw bad(`expected a client, got ${show(client)}`);

@@ -1,0 +1,138 @@
+import type { CountedLimit } from '../limit.js';
+import type { Reason } from '../decision.js';
+import type { Check } from '../stores/store.js';
+
+/** That a key is refused, for a cost and above. Times in microseconds, by this process's clock. */
+export interface Note {
+  readonly rule: string;
+  readonly key: string;
+  readonly limitId: number;
+  /** What was refused; 1 under a ban, which refuses all. */
+  cost: number;
+  /** Until when it is believed without asking. */
+  until: number;
+  retryAt: number;
+  resetAt: number;
+  remaining: number;
+  reason: Reason;
+  /** The call that asks again, now that the note is over. */
+  asking: Promise<void> | undefined;
+  /** Another limit's note of the same rule and key. */
+  sibling: Note | undefined;
+  older: Note | undefined;
+  newer: Note | undefined;
+}
+
+/** Limits told apart at once, over all changes of configuration. */
+const mostLimits = 10_000;
+
+/** A bounded set of notes by rule, key and the limit's numbers; full, the oldest gives way. Every step is O(1). */
+export class Notebook {
+  readonly #max: number;
+  readonly #rules = new Map<string, Map<string, Note>>();
+  readonly #ids = new WeakMap<CountedLimit, number>();
+  readonly #idsByNumbers = new Map<string, number>();
+  #nextId = 0;
+  #oldest: Note | undefined;
+  #newest: Note | undefined;
+  #size = 0;
+  /** Notes that gave way while still in force. */
+  dropped = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  find({ rule, key, limit }: Check): Note | undefined {
+    let note = this.#rules.get(rule)?.get(key);
+    if (note === undefined) return undefined;
+    const id = this.#idOf(limit);
+    while (note !== undefined && note.limitId !== id) note = note.sibling;
+    return note;
+  }
+
+  /** Writes a note, in the place of this check's earlier one. */
+  write(check: Check, says: Pick<Note, 'cost' | 'until' | 'retryAt' | 'resetAt' | 'remaining' | 'reason'>, now: number): void {
+    const known = this.find(check);
+    if (known !== undefined) {
+      Object.assign(known, says);
+      this.#unlink(known);
+      this.#link(known);
+      return;
+    }
+    if (this.#oldest !== undefined && (this.#size >= this.#max || (this.#oldest.until <= now && this.#oldest.asking === undefined))) {
+      if (this.#oldest.until > now) this.dropped += 1;
+      this.remove(this.#oldest);
+    }
+    const { rule, key, limit } = check;
+    let keys = this.#rules.get(rule);
+    if (keys === undefined) {
+      keys = new Map();
+      this.#rules.set(rule, keys);
+    }
+    const links = { sibling: keys.get(key), older: undefined, newer: undefined };
+    const note: Note = { rule, key, limitId: this.#idOf(limit), ...says, asking: undefined, ...links };
+    keys.set(key, note);
+    this.#link(note);
+    this.#size += 1;
+  }
+
+  remove(note: Note): void {
+    const keys = this.#rules.get(note.rule);
+    const first = keys?.get(note.key);
+    if (keys === undefined || first === undefined) return;
+    if (first === note) {
+      if (note.sibling !== undefined) keys.set(note.key, note.sibling);
+      else keys.delete(note.key);
+      if (keys.size === 0) this.#rules.delete(note.rule);
+    } else {
+      let before: Note | undefined = first;
+      while (before !== undefined && before.sibling !== note) before = before.sibling;
+      // Removed before.
+      if (before === undefined) return;
+      before.sibling = note.sibling;
+    }
+    this.#unlink(note);
+    this.#size -= 1;
+  }
+
+  /** Removes what is noted of a rule and key, under any limit. */
+  forget(rule: string, key: string): void {
+    const keys = this.#rules.get(rule);
+    for (let note = keys?.get(key); note !== undefined; note = keys?.get(key)) this.remove(note);
+  }
+
+  #link(note: Note): void {
+    note.older = this.#newest;
+    note.newer = undefined;
+    if (this.#newest) this.#newest.newer = note;
+    else this.#oldest = note;
+    this.#newest = note;
+  }
+
+  #unlink(note: Note): void {
+    if (note.older) note.older.newer = note.newer;
+    else this.#oldest = note.newer;
+    if (note.newer) note.newer.older = note.older;
+    else this.#newest = note.older;
+  }
+
+  /** The same for limits with the same numbers, so that reloading the same rules forgets nothing. */
+  #idOf(limit: CountedLimit): number {
+    let id = this.#ids.get(limit);
+    if (id !== undefined) return id;
+    const numbers = JSON.stringify(limit);
+    id = this.#idsByNumbers.get(numbers);
+    if (id === undefined) {
+      if (this.#idsByNumbers.size >= mostLimits) this.#idsByNumbers.clear();
+      id = this.#nextId++;
+      this.#idsByNumbers.set(numbers, id);
+    }
+    this.#ids.set(limit, id);
+    return id;
+  }
+}

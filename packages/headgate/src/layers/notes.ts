@@ -1,0 +1,165 @@
+import type { Clock } from '../clock.js';
+import { sizeOf } from '../limit.js';
+import { costsTogether } from '../stores/outcome.js';
+import type { Check, Group, GroupOutcome, Outcome, Store, Ticket } from '../stores/store.js';
+import { Notebook, type Note } from './notebook.js';
+
+/** The longest that a refusal is believed without asking: whatever changes elsewhere is seen within it. */
+const longestUs = 1_000_000;
+
+export interface NotesOptions {
+  readonly store: Store;
+  /** Notes at once. */
+  readonly max: number;
+  readonly clock: Clock;
+}
+
+/** A store with notes before it, and how many there are. */
+export interface NotedStore extends Store {
+  notes(): { readonly size: number; readonly dropped: number; readonly refused: number };
+}
+
+/** Whether a check may be refused by a note: what counts refusals, holds, looks, or takes part of its cost, must reach the store. */
+const notable = ({ limit, countRefused, shadow, least, aheadUs }: Check): boolean =>
+  limit.kind !== 'concurrency' && countRefused !== true && shadow !== true && least === undefined && aheadUs === undefined;
+
+/** When a cost above the noted one may pass, by this process's clock: no earlier than it really could. */
+function retryAtOf(note: Note, { limit, cost }: Check): number {
+  if (cost === note.cost || note.reason === 'banned') return note.retryAt;
+  if (cost > sizeOf(limit)) return Number.POSITIVE_INFINITY;
+  if (limit.kind === 'tokenBucket') return note.retryAt + Math.ceil(((cost - note.cost) * 1e6 * limit.creditUs) / limit.creditUnits);
+  // Within one window all costs that fit wait for its end; where units come back one by one, the end of them is enough.
+  return limit.kind === 'fixedWindow' || limit.kind === 'quota' ? note.retryAt : Math.max(note.retryAt, note.resetAt);
+}
+
+function refusalBy(note: Note, check: Check, now: number): Outcome {
+  const retryAt = retryAtOf(note, check);
+  const never = retryAt === Number.POSITIVE_INFINITY;
+  return {
+    allowed: false,
+    taken: 0,
+    remaining: note.remaining,
+    retryAfterUs: retryAt - now,
+    resetAfterUs: Math.max(0, note.resetAt - now),
+    reason: never && note.reason === 'limited' ? 'cost-above-limit' : note.reason,
+  };
+}
+
+/** Of a check that was not asked about, as another in its group is noted: nothing is known to be left, and nothing refuses it. */
+const unasked: Outcome = Object.freeze({ allowed: true, taken: 0, remaining: 0, retryAfterUs: 0, resetAfterUs: 0, reason: 'ok' });
+
+/**
+ * A short memory of who is refused, before a store: a key that the store refused is refused here, for that cost and above, until
+ * it may pass, at most a second. While one call asks again, others of that key wait for its answer.
+ */
+export function notes({ store, max, clock }: NotesOptions): NotedStore {
+  const book = new Notebook(max);
+  let aheadUs = 0;
+  let refused = 0;
+
+  function take(group: Group, { allowed, outcomes, now, degraded }: GroupOutcome, askedAt: number): void {
+    if (degraded) return;
+    aheadUs = now - clock.nowUs();
+    if (allowed && book.size === 0) return;
+    const costs = allowed ? [] : costsTogether(group, ({ rule, key, limit }) => `${rule}\n${limit.kind}\n${key}`);
+    group.checks.forEach((check, index) => {
+      const outcome = outcomes[index];
+      if (outcome === undefined || !notable(check)) return;
+      if (outcome.allowed) {
+        const note = book.find(check);
+        if (note !== undefined && check.cost >= note.cost) book.remove(note);
+        return;
+      }
+      // Counted from when it was asked: a note must never outlast what it says.
+      book.write(
+        check,
+        {
+          cost: outcome.reason === 'banned' ? 1 : (costs[index] ?? check.cost),
+          until: askedAt + Math.min(outcome.retryAfterUs, longestUs),
+          retryAt: askedAt + outcome.retryAfterUs,
+          resetAt: askedAt + outcome.resetAfterUs,
+          remaining: outcome.remaining,
+          reason: outcome.reason,
+        },
+        askedAt,
+      );
+    });
+  }
+
+  function ask(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
+    const askedAt = clock.nowUs();
+    return store.decide(group, ticket).then((answer) => {
+      take(group, answer, askedAt);
+      return answer;
+    });
+  }
+
+  /** The note that concerns a check: in force, or over and not yet asked about again. */
+  function noteOf(check: Check): Note | undefined {
+    const note = notable(check) ? book.find(check) : undefined;
+    return note !== undefined && check.cost >= note.cost ? note : undefined;
+  }
+
+  function refusal(group: Group, now: number): GroupOutcome {
+    refused += 1;
+    const outcomes = group.checks.map((check) => {
+      const note = noteOf(check);
+      return note !== undefined && now < note.until ? refusalBy(note, check, now) : unasked;
+    });
+    return { now: now + aheadUs, allowed: false, outcomes, source: 'note', degraded: false };
+  }
+
+  /** One call asks again where notes are over, and is waited for by all that come meanwhile. */
+  function askAgain(group: Group, over: readonly Note[], ticket: Ticket | undefined): Promise<GroupOutcome> {
+    const answer = ask(group, ticket);
+    const done = (): void => {
+      for (const note of over) if (note.asking === asking) note.asking = undefined;
+    };
+    const asking = answer.then(done, done);
+    for (const note of over) note.asking = asking;
+    return answer;
+  }
+
+  function decide(group: Group, ticket?: Ticket): Promise<GroupOutcome> {
+    if (group.dry === true) return store.decide(group, ticket);
+    return book.size === 0 ? ask(group, ticket) : decideNoted(group, ticket, true);
+  }
+
+  function decideNoted(group: Group, ticket: Ticket | undefined, mayWait: boolean): Promise<GroupOutcome> {
+    let over: Note[] | undefined;
+    let asking: Promise<void> | undefined;
+    for (const check of group.checks) {
+      const note = noteOf(check);
+      if (note === undefined) continue;
+      const now = clock.nowUs();
+      if (now < note.until) return Promise.resolve(refusal(group, now));
+      asking ??= note.asking;
+      (over ??= []).push(note);
+    }
+    if (over === undefined) return ask(group, ticket);
+    if (asking === undefined) return askAgain(group, over, ticket);
+    if (!mayWait) return ask(group, ticket);
+    const since = ticket?.since ?? performance.now();
+    return asking.then(() => decideNoted(group, { cancelled: false, sent: false, ...ticket, since }, false));
+  }
+
+  /** Once the store has done what changes a key's budget, its notes say nothing any more. */
+  async function thenForget<T>({ rule, key }: { rule: string; key: string }, call: Promise<T>): Promise<T> {
+    const done = await call;
+    book.forget(rule, key);
+    return done;
+  }
+
+  return {
+    decide,
+    giveBack: (item) => thenForget(item.receipt, store.giveBack(item)),
+    claim: (receipt, onceId) => store.claim(receipt, onceId),
+    extend: (receipt) => store.extend(receipt),
+    reset: (target) => thenForget(target, store.reset(target)),
+    ban: (target, us) => thenForget(target, store.ban(target, us)),
+    unban: (target) => thenForget(target, store.unban(target)),
+    ping: () => store.ping(),
+    close: () => store.close(),
+    notes: () => ({ size: book.size, dropped: book.dropped, refused }),
+  };
+}

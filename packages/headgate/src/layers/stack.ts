@@ -1,0 +1,105 @@
+import type { Clock } from '../clock.js';
+import type { OnEvent } from '../events.js';
+import { sizeOf } from '../limit.js';
+import type { LimiterStats } from '../limiter-types.js';
+import type { Rule } from '../rule.js';
+import { shardedStore } from '../stores/sharded.js';
+import type { Store } from '../stores/store.js';
+import { fleet } from './fleet.js';
+import { guard } from './guard.js';
+import { notes } from './notes.js';
+
+export interface StackOptions {
+  readonly store: Store;
+  readonly deadlineMs: number;
+  /** Undefined if the user did not say. */
+  readonly fleetSize: number | undefined;
+  readonly mostNotes: number;
+  readonly clock: Clock;
+  readonly onEvent: OnEvent;
+  readonly onLost: () => void;
+}
+
+/** The layers, and what they tell. */
+export interface Stack {
+  readonly store: Store;
+  readonly gauges: () => Pick<LimiterStats, 'noted' | 'notes' | 'owing' | 'fleet' | 'unavailable'>;
+  readonly onRules: (rules: ReadonlyMap<string, Rule>) => void;
+}
+
+/** Rules warned about, by name: what is remembered so that each is warned of once. */
+const mostWarned = 10_000;
+
+/** Warns of rules whose limit is smaller than the fleet, of each once. */
+function smallLimits(onEvent: OnEvent): (rules: ReadonlyMap<string, Rule>, fleetSize: number) => void {
+  const warned = new Set<string>();
+  return (rules, fleetSize) => {
+    const small = [...rules.values()].filter(({ name, whenUnavailable, limit, plans }) => {
+      const sizes = [limit, ...plans.values()].map(sizeOf).filter((size) => size > 0);
+      return whenUnavailable === 'local' && Math.min(...sizes) < fleetSize && !warned.has(name) && warned.size < mostWarned;
+    });
+    if (small.length === 0) return;
+    for (const { name } of small) warned.add(name);
+    const names = small.map(({ name }) => JSON.stringify(name));
+    onEvent({
+      type: 'limit-below-fleet',
+      message:
+        `limits smaller than the fleet of ${fleetSize}: ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}; ` +
+        "without the store each process still lets 1 unit pass; choose whenUnavailable: 'refuse' or 'allow' if that matters",
+    });
+  };
+}
+
+/** How keys are spread, as a short text that processes compare: this shard's name, and all names with their weights. */
+const layoutOf = (name: string | undefined, shards: Store['shards'] = []): string =>
+  [name ?? '', ...shards.map((shard) => `${shard.name}=${shard.weight}`).sort()].join(',');
+
+/** Puts the layers around a store: notes, then for each shard a guard with its own breaker and heartbeat. */
+export function layersOver({ store, deadlineMs, fleetSize, mostNotes, clock, onEvent, onLost }: StackOptions): Stack {
+  let rules: ReadonlyMap<string, Rule> = new Map();
+  const warnOfSmallLimits = smallLimits(onEvent);
+  const processes = fleet({ configured: fleetSize, clock, onEvent, onGrowth: (size) => warnOfSmallLimits(rules, size) });
+
+  const guarded = (inner: Store, name?: string) => {
+    const about = name === undefined ? 'the store' : `shard ${name}`;
+    const of = name === undefined ? {} : { shard: name };
+    const texts = {
+      unavailable: `${about} does not answer; decisions are made without it, by each rule's whenUnavailable`,
+      available: `${about} is in use again`,
+    };
+    const onChange = (type: 'unavailable' | 'available'): void => onEvent({ type, ...of, message: texts[type] });
+    processes.join({ name, store: inner, layout: layoutOf(name, store.shards) });
+    return { name: name ?? 'store', store: guard({ store: inner, deadlineMs, fleetSize: processes.assumed, clock, onChange, onLost }) };
+  };
+
+  const shards = store.shards
+    ?.filter(({ weight }) => weight > 0)
+    .map(({ weight, ...shard }) => ({ weight, ...guarded(shard.store, shard.name) }));
+  const guards = shards ?? [guarded(store)];
+  const inner = shards === undefined ? (guards[0]?.store ?? store) : shardedStore(shards);
+  const noted = mostNotes === 0 ? undefined : notes({ store: inner, max: mostNotes, clock });
+  const outer = noted ?? inner;
+
+  return {
+    store: {
+      ...outer,
+      async close() {
+        await processes.leave();
+        await outer.close();
+        // Shards that are taken out have no guard.
+        if (store.shards !== undefined) await store.close();
+      },
+    },
+    gauges: () => ({
+      noted: noted?.notes().refused ?? 0,
+      notes: noted?.notes().size ?? 0,
+      owing: guards.reduce((sum, { store: { owing } }) => sum + owing(), 0),
+      fleet: processes.size(),
+      unavailable: guards.filter(({ store: { available } }) => !available()).map(({ name }) => name),
+    }),
+    onRules: (given) => {
+      rules = given;
+      warnOfSmallLimits(rules, fleetSize ?? 1);
+    },
+  };
+}

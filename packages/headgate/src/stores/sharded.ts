@@ -1,0 +1,52 @@
+import { StoreError } from '../errors.js';
+import { rendezvous, type Place } from './rendezvous.js';
+import { decideSplit } from './split.js';
+import type { Receipt, Store, Target } from './store.js';
+
+/** One of several stores that share the keys among them. */
+export interface Shard extends Place {
+  readonly store: Store;
+}
+
+/** Resolves when all have; rejects with the first failure, once all have settled. */
+async function all(calls: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(calls)).find((result) => result.status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
+}
+
+/**
+ * Several stores as one: a key, with all its rules, always lives on the same. A group over several is decided on each in
+ * parallel, and what was taken is given back if one refuses.
+ */
+export function shardedStore(shards: readonly Shard[]): Store {
+  const placeOf = rendezvous(shards);
+  const byName = new Map(shards.filter(({ weight }) => weight > 0).map(({ name, store }) => [name, store]));
+  const storeOf = (key: string): Store => {
+    const store = byName.get(placeOf(key));
+    if (store === undefined) throw new StoreError('no shard has any weight');
+    return store;
+  };
+  const of = ({ key }: Receipt | Target): Store => storeOf(key);
+  const open = [...byName.values()];
+
+  return {
+    shards,
+    decide(group, ticket) {
+      const [first] = group.checks;
+      if (first !== undefined && group.checks.length === 1) return storeOf(first.key).decide(group, ticket);
+      return decideSplit(group, {
+        placeOf: ({ key }) => placeOf(key),
+        decide: (part) => storeOf(part.checks[0]?.key ?? '').decide(part, ticket),
+        giveBack: (item) => of(item.receipt).giveBack(item),
+      });
+    },
+    giveBack: (item) => of(item.receipt).giveBack(item),
+    claim: (receipt, onceId) => of(receipt).claim(receipt, onceId),
+    extend: (receipt) => of(receipt).extend(receipt),
+    reset: (target) => of(target).reset(target),
+    ban: (target, us) => of(target).ban(target, us),
+    unban: (target) => of(target).unban(target),
+    ping: () => all(open.map((store) => store.ping())),
+    close: () => all(shards.map(({ store }) => store.close())),
+  };
+}
