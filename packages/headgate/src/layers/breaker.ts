@@ -11,7 +11,7 @@ export interface BreakerOptions {
 
 /**
  * Keeps callers from waiting for a store that does not answer: after a few failures in a row it is left alone for a short,
- * jittered time, then one call tries it (Nygard, "Release It!", circuit breaker). Times are `performance.now()`.
+ * jittered time, then one call tries it (Nygard, "Release It!", circuit breaker). Times are milliseconds of one clock.
  */
 export class Breaker {
   readonly #options: BreakerOptions;

@@ -61,6 +61,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
     onAnswer: (check, answer) => learn({ checks: [check] }, answer),
   });
   const alone = fallback({ local, clock: storeClock, fleetSize, answers, ledger });
+  const nowMs = (): number => clock.nowUs() / 1000;
   const breakers = new Breakers(store, (state) => onChange(state === 'open' ? 'unavailable' : 'available'));
   const decisions = new Deadlines(deadlineMs);
   const verbs = new Deadlines(verbDeadlineMs);
@@ -101,7 +102,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
   }
 
   function decide(group: Group, asked?: Ticket): Promise<GroupOutcome> {
-    const since = performance.now();
+    const since = nowMs();
     if (!breakers.admits(group, since)) {
       return alone.decide(group).then((ours) => {
         alone.owe(group, ours);
@@ -118,7 +119,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
         return ours;
       };
       const waiting = decisions.start(() => {
-        breakers.failure(group, since, performance.now());
+        breakers.failure(group, since, nowMs());
         void answer();
       }, asked?.since);
       ask(group, ticket).then(
@@ -138,7 +139,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
           if (ours === undefined) {
             decisions.stop(waiting);
             if (foreign) breakers.success(group);
-            else breakers.failure(group, since, performance.now());
+            else breakers.failure(group, since, nowMs());
           }
           const answered = ours ?? answer();
           // Sent, and the connection lost: it may have been counted, and is not counted twice.

@@ -55,8 +55,8 @@ export class Ledger {
   open(check: Check, basis: CountedLimit): boolean {
     const id = idOf(check);
     if (this.#entries.has(id) || this.#entries.size >= mostEntries) return false;
-    const { rule, key, limit } = check;
-    this.#entries.set(id, { check: { rule, key, limit, cost: 1 }, basis, state: undefined, charging: undefined });
+    const { rule, key, limit, whenUnavailable = 'local' } = check;
+    this.#entries.set(id, { check: { rule, key, limit, cost: 1, whenUnavailable }, basis, state: undefined, charging: undefined });
     return true;
   }
 
