@@ -1,9 +1,11 @@
-import { createRequire } from 'node:module';
+import * as doctorCommand from './commands/doctor.js';
 import * as serveCommand from './commands/serve.js';
 import { exitCodes } from './exit-codes.js';
+import { ownVersion } from './version.js';
 
 const commands: Record<string, { run: (args: readonly string[]) => Promise<number>; help: string; summary: string }> = {
   serve: { run: serveCommand.serve, help: serveCommand.help, summary: serveCommand.summary },
+  doctor: { run: doctorCommand.doctor, help: doctorCommand.help, summary: doctorCommand.summary },
 };
 
 const overview = `headgate COMMAND [options]
@@ -23,8 +25,7 @@ export async function run([name, ...args]: readonly string[]): Promise<number> {
   if (command !== undefined) process.stdout.write(command.help);
   else if (name === undefined || ['help', '--help', '-h'].includes(name)) process.stdout.write(commands[args[0] ?? '']?.help ?? overview);
   else if (['version', '--version', '-v'].includes(name)) {
-    const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
-    process.stdout.write(`${version}\n`);
+    process.stdout.write(`${ownVersion()}\n`);
   } else {
     process.stderr.write(`headgate: unknown command ${JSON.stringify(name)}\n\n${overview}`);
     return exitCodes.usage;
