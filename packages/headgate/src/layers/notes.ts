@@ -67,7 +67,8 @@ export function notes({ store, max, clock }: NotesOptions): NotedStore {
       if (outcome === undefined || !notable(check)) return;
       if (outcome.allowed) {
         const note = book.find(check);
-        if (note !== undefined && check.cost >= note.cost) book.remove(note);
+        // Also of a smaller cost: what was left, and the wait, are no longer what the note says.
+        if (note !== undefined) book.remove(note);
         return;
       }
       // Counted from when it was asked: a note must never outlast what it says.
