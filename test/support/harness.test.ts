@@ -103,6 +103,28 @@ describe('startProxy', () => {
   });
 });
 
+describe('startProxy, asked to be slow', () => {
+  it('delays replies, keeps their order, and is quick again', async () => {
+    const server = await redis();
+    const proxy = await startProxy(server.port);
+    open.push(proxy.close);
+    const client = new Redis(proxy.port);
+    open.push(() => client.disconnect());
+    await client.ping();
+    proxy.delayReplies(100);
+    const began = performance.now();
+    const late = client.incr('n').then((n) => [n, performance.now() - began]);
+    await expect.poll(() => server.command('GET', 'n')).toBe('1');
+    proxy.delayReplies(0);
+    // Asked later, it may not overtake.
+    expect(await Promise.race([late, client.incr('n')])).toEqual([1, expect.any(Number)]);
+    proxy.delayReplies(100);
+    const again = performance.now();
+    await client.ping();
+    expect(performance.now() - again).toBeGreaterThan(95);
+  });
+});
+
 describe('monitor', () => {
   it('counts what clients sent, not what scripts called', async () => {
     const server = await redis();

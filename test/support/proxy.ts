@@ -14,6 +14,8 @@ export interface Proxy {
   /** Replies wait here until resumeReplies(). */
   pauseReplies(): void;
   resumeReplies(): void;
+  /** Every reply passes so many milliseconds later, in order; 0 is at once again. */
+  delayReplies(ms: number): void;
   /** Destroys every connection; new ones are destroyed too, until accept(). */
   refuse(): void;
   accept(): void;
@@ -24,6 +26,8 @@ interface Link {
   readonly client: Socket;
   readonly server: Socket;
   doomed: boolean;
+  /** Replies that are held back, each with a timer of its own that lets the first of them pass. */
+  readonly held: Buffer[];
 }
 
 /** A TCP proxy in front of the Redis on `targetPort`, to lose or hold back what Redis answers. */
@@ -32,6 +36,7 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
   const counts = { requestBytes: 0, replyBytes: 0, requestChunks: 0, connections: 0 };
   let refusing = false;
   let paused = false;
+  let delay = 0;
   let cut: { match: string; done: () => void } | undefined;
 
   const drop = (link: Link): void => {
@@ -39,10 +44,18 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
     link.client.destroy();
     link.server.destroy();
   };
+  const pass = (link: Link, chunk: Buffer): void => {
+    if (delay === 0 && link.held.length === 0) return void link.client.write(chunk);
+    link.held.push(chunk);
+    setTimeout(() => {
+      const first = link.held.shift();
+      if (first && links.has(link)) link.client.write(first);
+    }, delay);
+  };
   const accept = (client: Socket): void => {
     if (refusing) return void client.destroy();
     counts.connections++;
-    const link: Link = { client, server: connect(targetPort, host), doomed: false };
+    const link: Link = { client, server: connect(targetPort, host), doomed: false, held: [] };
     links.add(link);
     let finish: (() => void) | undefined;
     if (paused) link.server.pause();
@@ -59,7 +72,7 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
     link.server.on('data', (chunk: Buffer) => {
       counts.replyBytes += chunk.length;
       // A reply says that Redis has executed the request.
-      if (!link.doomed) return void client.write(chunk);
+      if (!link.doomed) return pass(link, chunk);
       drop(link);
       finish?.();
     });
@@ -84,6 +97,9 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
     resumeReplies: () => {
       paused = false;
       for (const link of links) link.server.resume();
+    },
+    delayReplies: (ms) => {
+      delay = ms;
     },
     refuse: () => {
       refusing = true;

@@ -1,14 +1,14 @@
 import { concurrency, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket, unlimited } from 'headgate';
 
 // Each limit is written down as plain numbers: those go into the history, and Headgate's own limit is made of them.
-const bucket = (size, units, perMs) => ({ kind: 'tokenBucket', size, units, perUs: perMs * 1000 });
-const fixed = (size, windowMs, from = 'epoch') => ({ kind: 'fixedWindow', size, windowUs: windowMs * 1000, from });
-const sliding = (size, windowMs) => ({ kind: 'slidingWindow', size, windowUs: windowMs * 1000 });
-const log = (size, windowMs) => ({ kind: 'slidingLog', size, windowUs: windowMs * 1000 });
-const hourly = (size) => ({ kind: 'quota', size, period: 'hour' });
-const holders = (size, expiresMs) => ({ kind: 'concurrency', size, expiresUs: expiresMs * 1000 });
+export const bucket = (size, units, perMs) => ({ kind: 'tokenBucket', size, units, perUs: perMs * 1000 });
+export const fixed = (size, windowMs, from = 'epoch') => ({ kind: 'fixedWindow', size, windowUs: windowMs * 1000, from });
+export const sliding = (size, windowMs) => ({ kind: 'slidingWindow', size, windowUs: windowMs * 1000 });
+export const log = (size, windowMs) => ({ kind: 'slidingLog', size, windowUs: windowMs * 1000 });
+export const hourly = (size) => ({ kind: 'quota', size, period: 'hour' });
+export const holders = (size, expiresMs) => ({ kind: 'concurrency', size, expiresUs: expiresMs * 1000 });
 
-function limitOf(spec) {
+export function limitOf(spec) {
   const { size } = spec;
   switch (spec.kind) {
     case 'tokenBucket':
