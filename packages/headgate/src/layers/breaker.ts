@@ -2,7 +2,7 @@
 const failuresToOpen = 3;
 /** How long a store that failed is left alone before one call tries it: doubled with each vain attempt, up to the longest. */
 const shortestPauseMs = 50;
-const longestPauseMs = 400;
+const longestPauseMs = 200;
 
 export interface BreakerOptions {
   /** Called once when it opens, and once when it closes again. */

@@ -33,7 +33,7 @@ export class Deadlines {
     else this.#first = waiting;
     if (after) after.before = waiting;
     else this.#last = waiting;
-    if (this.#timer === undefined || after !== undefined) this.#arm(until - performance.now());
+    if (this.#timer === undefined || before === undefined) this.#arm(until - performance.now());
     return waiting;
   }
 

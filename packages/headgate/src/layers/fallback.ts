@@ -37,7 +37,7 @@ function shares(fleetSize: () => number): (limit: CountedLimit) => CountedLimit 
 
 export interface FallbackOptions {
   /** Decides by this process's share. */
-  readonly local: Store;
+  readonly local: Pick<Store, 'ban'> & { decideNow(group: Group): GroupOutcome };
   /** The store's clock, as this process believes it to be. */
   readonly clock: Clock;
   readonly fleetSize: () => number;
@@ -48,7 +48,7 @@ export interface FallbackOptions {
 /** Decides without the shared store, and knows what the store is owed for it. */
 export interface Fallback {
   /** Decides a group, each check by its rule's `whenUnavailable`. */
-  decide(group: Group): Promise<GroupOutcome>;
+  decide(group: Group): GroupOutcome;
   /** The store has not counted this group, which was decided here. */
   owe(group: Group, decided: GroupOutcome): void;
 }
@@ -68,20 +68,27 @@ function byPolicy(check: Check): Outcome | undefined {
 export function fallback({ local, clock, fleetSize, answers, ledger }: FallbackOptions): Fallback {
   const share = shares(fleetSize);
 
-  /** A budget's share starts from what the store last said, so that an outage does not hand out what was used up before. */
+  /**
+   * A budget's share starts from what the store last said, so that an outage does not hand out what was used up before. It is only ever
+   * lowered: several short outages in one window let no more pass than one long one.
+   */
   function begin(check: Check, basis: CountedLimit): void {
     if (check.limit.kind === 'concurrency' || !ledger.open(check, basis)) return;
     const left = answers.left(check, clock.nowUs());
     if (left === undefined) return;
     const { rule, key } = check;
     // The memory store does its work at once; its promise only says so.
-    if (left.bannedUntil > 0) void local.ban({ rule, key, kinds: [basis.kind] }, left.bannedUntil - clock.nowUs()).catch(() => undefined);
+    if (left.bannedUntil > 0) {
+      void local.ban({ rule, key, kinds: [basis.kind] }, left.bannedUntil - clock.nowUs()).catch(() => undefined);
+      return;
+    }
     const units = left.units === 0 ? 0 : Math.max(1, Math.floor(left.units / fleetSize()));
-    const used = sizeOf(basis) - units;
-    if (used > 0) void local.decide({ checks: [{ rule, key, limit: basis, cost: used, least: 0 }] });
+    const look = { rule, key, limit: basis, cost: 1 };
+    const here = local.decideNow({ checks: [look], dry: true }).outcomes[0]?.remaining ?? 0;
+    if (here > units) local.decideNow({ checks: [{ ...look, cost: here - units, least: 0 }] });
   }
 
-  async function decide(group: Group): Promise<GroupOutcome> {
+  function decide(group: Group): GroupOutcome {
     const fixed = group.checks.map(byPolicy);
     const refused = !passes(
       group,
@@ -89,7 +96,7 @@ export function fallback({ local, clock, fleetSize, answers, ledger }: FallbackO
     );
     const counted = group.checks.filter((_, index) => fixed[index] === undefined).map((check) => ({ ...check, limit: share(check.limit) }));
     for (const [index, check] of group.checks.entries()) if (fixed[index] === undefined) begin(check, share(check.limit));
-    const decided = counted.length === 0 ? undefined : await local.decide({ checks: counted, dry: group.dry === true || refused });
+    const decided = counted.length === 0 ? undefined : local.decideNow({ checks: counted, dry: group.dry === true || refused });
     let next = 0;
     const outcomes = fixed.map((outcome) => outcome ?? (decided?.outcomes[next++] as Outcome));
     return {

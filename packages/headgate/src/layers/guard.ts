@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import { StoreError } from '../errors.js';
-import { memoryStore } from '../stores/memory.js';
+import { createMemoryStore } from '../stores/memory.js';
 import { receiptOf } from '../stores/outcome.js';
 import type { GiveBack, Group, GroupOutcome, Receipt, Store, Ticket } from '../stores/store.js';
 import { Breakers } from './breakers.js';
@@ -52,12 +52,11 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
   /** The store's clock less ours, by its last answer. */
   let aheadUs = 0;
   const storeClock: Clock = { nowUs: () => clock.nowUs() + aheadUs, after: clock.after };
-  const local = memoryStore({ clock: storeClock });
+  const local = createMemoryStore({ clock: storeClock });
   const answers = new LastAnswers();
   const ledger = new Ledger({
     store,
     clock: storeClock,
-    onSettled: ({ rule, key, limit }) => void local.reset({ rule, key, kinds: [limit.kind] }).catch(() => undefined),
     onAnswer: (check, answer) => learn({ checks: [check] }, answer),
   });
   const alone = fallback({ local, clock: storeClock, fleetSize, answers, ledger });
@@ -104,28 +103,31 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
   function decide(group: Group, asked?: Ticket): Promise<GroupOutcome> {
     const since = nowMs();
     if (!breakers.admits(group, since)) {
-      return alone.decide(group).then((ours) => {
-        alone.owe(group, ours);
-        return ours;
-      });
+      const ours = alone.decide(group);
+      alone.owe(group, ours);
+      return Promise.resolve(ours);
     }
     return new Promise((resolve, reject) => {
       const ticket: Ticket = { cancelled: false, sent: false };
-      let ours: Promise<GroupOutcome> | undefined;
-      const answer = (): Promise<GroupOutcome> => {
+      let ours: GroupOutcome | undefined;
+      const answer = (): GroupOutcome | undefined => {
         ticket.cancelled = true;
-        ours = alone.decide(group);
-        ours.then(resolve, reject);
+        try {
+          ours = alone.decide(group);
+          resolve(ours);
+        } catch (closed) {
+          reject(closed);
+        }
         return ours;
       };
       const waiting = decisions.start(() => {
         breakers.failure(group, since, nowMs());
-        void answer();
+        answer();
       }, asked?.since);
       ask(group, ticket).then(
         (theirs) => {
           if (ours !== undefined) {
-            ours.then((outcome) => reconcile(group, outcome, theirs)).catch(() => undefined);
+            reconcile(group, ours, theirs);
             return;
           }
           decisions.stop(waiting);
@@ -143,7 +145,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
           }
           const answered = ours ?? answer();
           // Sent, and the connection lost: it may have been counted, and is not counted twice.
-          if (!ticket.sent && !foreign) answered.then((outcome) => alone.owe(group, outcome)).catch(() => undefined);
+          if (!ticket.sent && !foreign && answered !== undefined) alone.owe(group, answered);
         },
       );
     });

@@ -23,8 +23,6 @@ export interface LedgerOptions {
   readonly store: Store;
   /** The store's clock, as this process believes it to be. */
   readonly clock: Pick<Clock, 'nowUs'>;
-  /** A budget owes nothing more: its local counter is to be forgotten. */
-  readonly onSettled: (check: Check) => void;
   /** The store's answer to a charge. */
   readonly onAnswer: (check: Check, answer: GroupOutcome) => void;
 }
@@ -141,11 +139,8 @@ export class Ledger {
       const unchargeable = ticket.sent || (error instanceof StoreError && error.code === 'HEADGATE_FOREIGN_VALUE');
       if (!unchargeable) this.#add(entry, units);
     }
-    // Nothing more came to be owed meanwhile.
-    if (entry.state === undefined && this.#entries.get(idOf(entry.check)) === entry) {
-      this.#entries.delete(idOf(entry.check));
-      this.#options.onSettled(entry.check);
-    }
+    // Unless more came to be owed meanwhile.
+    if (entry.state === undefined && this.#entries.get(idOf(entry.check)) === entry) this.#entries.delete(idOf(entry.check));
     return charged;
   }
 }

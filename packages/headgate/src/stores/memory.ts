@@ -48,6 +48,11 @@ const idOf = (check: Check): string => budgetId(check.rule, check.key, check.lim
  * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  return createMemoryStore(options);
+}
+
+/** `memoryStore`, and the same decision at once. */
+export function createMemoryStore(options: MemoryStoreOptions): MemoryStore & { decideNow(group: Group): GroupOutcome } {
   rejectUnknownOptions('memoryStore', options, ['maxKeys', 'clock']);
   const { maxKeys = 100_000, clock = systemClock() } = options;
   if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > 1e7) {
@@ -193,6 +198,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
   return {
     local: true,
+    decideNow,
     decide: async (group) => decideNow(group),
     giveBack: async (item) => giveBackNow(item),
     async claim(receipt, onceId) {
