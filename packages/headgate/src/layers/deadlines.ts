@@ -1,15 +1,21 @@
 /** A call that waits, linked to its neighbours: one that is answered is taken out at once, and leaves nothing behind. */
 export interface Waiting {
-  readonly until: number;
+  until: number;
   readonly onTime: () => void;
   before: Waiting | undefined;
   after: Waiting | undefined;
   over: boolean;
+  /** Was given the time of a stall back, which happens once. */
+  excused: boolean;
 }
+
+/** A timer that fires later than this tells of a stall of this process. */
+const stallMs = 2;
 
 /**
  * One deadline for many calls: they expire in the order in which they came, so one timer serves all. When it fires, replies
- * that already lie in a socket are read first (one more turn of the loop): a stall of this process is not the store's.
+ * that already lie in a socket are read first (one more turn of the loop), and what could not be sent during a stall of this process
+ * gets the time back, up to one deadline: its stall is not the store's.
  */
 export class Deadlines {
   readonly #ms: number;
@@ -28,7 +34,7 @@ export class Deadlines {
     // Only one that has waited elsewhere before goes ahead of others.
     while (before !== undefined && before.until > until) before = before.before;
     const after = before === undefined ? this.#first : before.after;
-    const waiting: Waiting = { until, onTime, before, after, over: false };
+    const waiting: Waiting = { until, onTime, before, after, over: false, excused: false };
     if (before) before.after = waiting;
     else this.#first = waiting;
     if (after) after.before = waiting;
@@ -53,13 +59,19 @@ export class Deadlines {
 
   #arm(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => setImmediate(this.#expire), Math.max(1, Math.ceil(ms)));
+    const delay = Math.max(1, Math.ceil(ms));
+    const due = performance.now() + delay;
+    this.#timer = setTimeout(() => {
+      const late = performance.now() - due;
+      setImmediate(() => this.#expire(late));
+    }, delay);
   }
 
-  readonly #expire = (): void => {
+  #expire(late: number): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const now = performance.now();
+    if (late > stallMs) this.#excuse(now, Math.min(late, this.#ms));
     for (let waiting = this.#first; waiting; waiting = this.#first) {
       if (waiting.until > now) {
         this.#arm(waiting.until - now);
@@ -68,5 +80,14 @@ export class Deadlines {
       this.stop(waiting);
       waiting.onTime();
     }
-  };
+  }
+
+  /** Gives those whose deadline passed in a stall its time back. */
+  #excuse(now: number, ms: number): void {
+    for (let waiting = this.#first; waiting && waiting.until <= now; waiting = waiting.after) {
+      if (waiting.excused) continue;
+      waiting.excused = true;
+      waiting.until = now + ms;
+    }
+  }
 }
