@@ -164,3 +164,53 @@ describe.each(clusterClients)('%s, of whose cluster one node is away', (_name, m
     for (let i = 0; i < 8; i += 1) expect(await sources()).toEqual(['store', 'store', 'fallback']);
   });
 });
+
+describe('Redis killed under three rules', () => {
+  it(
+    'gives three kinds of answers, none of them an exception, and is in use again within a second of its start',
+    { timeout: 20_000 },
+    async () => {
+      const server = await redis();
+      const { limiter, check } = await limiterOver(singleClients[0]?.[1] as MakeClient, server.port, 20);
+      await limiter.ready();
+      const rules = ['api', 'strict', 'lenient'] as const;
+      for (const rule of rules) expect(await check(rule)).toMatchObject({ allowed: true, source: 'store' });
+      await server.kill();
+      for (let i = 0; i < 6; i += 1) {
+        expect(await check('api')).toMatchObject({ allowed: i < 4, degraded: true, source: 'fallback' });
+        expect(await check('strict')).toMatchObject({ allowed: false, degraded: true, reason: 'store-unavailable' });
+        expect(await check('lenient')).toMatchObject({ allowed: true, degraded: true, reason: 'store-unavailable' });
+      }
+      await server.restart();
+      const began = performance.now();
+      await expect.poll(async () => (await check('strict', 'new')).source, { interval: 5 }).toBe('store');
+      expect(performance.now() - began).toBeLessThan(1000);
+      // It came back empty; what passed meanwhile is charged.
+      await expect.poll(() => counted(server)).toBe(4);
+      await expect.poll(() => counted(server, 'lenient')).toBe(5);
+    },
+  );
+});
+
+describe('Redis down under two processes that counted each other', () => {
+  it('lets at most the limit of 30 through in all', { timeout: 20_000 }, async () => {
+    const server = await redis();
+    const make = singleClients[0]?.[1] as MakeClient;
+    const limiters = await Promise.all(
+      [0, 1].map(async () => {
+        const { client, close } = await make(server.port);
+        open.push(close);
+        const rules = { api: { limit: fixedWindow({ limit: 30, window: '1h', from: 'first-request' }) } };
+        const limiter = createLimiter({ store: redisStore({ client }), deadline: '2s', rules });
+        open.push(() => limiter.close());
+        return limiter;
+      }),
+    );
+    for (const { stats } of limiters) await expect.poll(() => stats().fleet, { timeout: 5000 }).toBe(2);
+    await server.kill();
+    const decisions = [];
+    for (let i = 0; i < 100; i += 1) for (const limiter of limiters) decisions.push(await limiter.check('api', 'client'));
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(30);
+    expect(decisions.every(({ degraded }) => degraded)).toBe(true);
+  });
+});

@@ -6,17 +6,26 @@ Date.now = () => now() + skewMs;
 
 const { createLimiter, ...makers } = await import('headgate');
 const { redisStore } = await import('headgate/redis');
-const { Redis } = await import('ioredis');
+const { Cluster, Redis } = await import('ioredis');
 
-let client;
+let clients = {};
 let limiter;
+
+function storeOptions(store) {
+  if (store.shards !== undefined) {
+    clients = Object.fromEntries(Object.entries(store.shards).map(([name, url]) => [name, new Redis(url)]));
+    return { clients };
+  }
+  clients = { only: store.cluster === undefined ? new Redis(store) : new Cluster([store.cluster]) };
+  return { client: clients.only };
+}
 
 const jobs = {
   /** `rules`: for each name its maker and the maker's options. */
-  async start({ url, rules }) {
-    client = new Redis(url);
+  async start({ store, rules }) {
+    const options = storeOptions(store);
     const made = Object.fromEntries(Object.entries(rules).map(([name, [maker, options]]) => [name, { limit: makers[maker](options) }]));
-    limiter = createLimiter({ store: redisStore({ client }), deadline: '2s', rules: made });
+    limiter = createLimiter({ store: redisStore(options), deadline: '2s', rules: made });
     await limiter.ready();
   },
   async check({ rule, key, times, parallel = true }) {
@@ -32,7 +41,7 @@ const jobs = {
   },
   async stop() {
     await limiter?.close();
-    client?.disconnect();
+    for (const client of Object.values(clients)) client.disconnect();
     process.disconnect();
   },
 };

@@ -24,8 +24,11 @@ interface Reply {
   readonly error?: string;
 }
 
-/** A process of its own with a limiter over the Redis at `url`; `skewMs`: by how much its clock is wrong. Runs the built library. */
-export async function startWorker(url: string, rules: WorkerRules, skewMs = 0): Promise<Worker> {
+/** Where a worker's counters are: one Redis by its URL, several by name, or a cluster by one node's. */
+export type WorkerStore = string | { readonly shards: Readonly<Record<string, string>> } | { readonly cluster: string };
+
+/** A process of its own with a limiter over Redis; `skewMs`: by how much its clock is wrong. Runs the built library. */
+export async function startWorker(store: WorkerStore, rules: WorkerRules, skewMs = 0): Promise<Worker> {
   const child: ChildProcess = fork(file, [String(skewMs)]);
   await once(child, 'message');
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
@@ -45,7 +48,7 @@ export async function startWorker(url: string, rules: WorkerRules, skewMs = 0): 
       waiting.set(ids, { resolve, reject });
       child.send({ id: ids, job, ...options });
     });
-  await ask('start', { url, rules });
+  await ask('start', { store, rules });
   return {
     check: (asked) => ask('check', asked) as Promise<WorkerAnswer>,
     async stop() {
