@@ -54,6 +54,7 @@ async function worker(rules: WorkerRules, skewMs = 0): Promise<Worker> {
   return started;
 }
 
+const parallelNames = (count: number): string[] => Array.from({ length: count }, (_, i) => `account-${i}`);
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 const passed = (decisions: readonly { allowed: boolean }[]): number => decisions.filter(({ allowed }) => allowed).length;
 const parallel = <T>(times: number, ask: (index: number) => Promise<T>): Promise<T[]> =>
@@ -310,7 +311,9 @@ describe('what Redis is asked', () => {
       search: { limit: tokenBucket({ capacity: 20, refill: '2/s' }) },
       month: { limit: quota({ limit: 1000, period: 'month' }) },
     });
+    // Each script is there.
     await limiter.check('search', 'warm');
+    await limiter.peek('month', 'warm');
     const watch = await monitor(server.port);
     open.push(async () => watch.stop());
     const asked = async (): Promise<number> => {
@@ -328,6 +331,26 @@ describe('what Redis is asked', () => {
     expect(await asked()).toBe(1);
     await limiter.acquire('search', 'key', { maxWait: '1s' });
     expect(await asked()).toBe(1);
+  });
+
+  it('is nothing for a refusal that is noted, alone or in a group', async () => {
+    const limit = fixedWindow({ limit: 1, window: '1h', from: 'first-request' });
+    const limiter = createLimiter({ store: redisStore({ client }), deadline: '2s', rules: { perIp: { limit }, login: { limit } } });
+    open.push(() => limiter.close());
+    const ask = (account: string) =>
+      limiter.checkAll([
+        { rule: 'perIp', key: 'ip' },
+        { rule: 'login', key: account },
+      ]);
+    await ask('a');
+    expect(await ask('b')).toMatchObject({ allowed: false, source: 'store' });
+    const watch = await monitor(server.port);
+    open.push(async () => watch.stop());
+    const began = performance.now();
+    const noted = await Promise.all([...parallelNames(50).map(ask), limiter.check('perIp', 'ip')]);
+    if (performance.now() - began > 900) throw new Error('too slow a machine: the notes are over');
+    for (const { source, allowed, rule } of noted) expect([source, allowed, rule]).toEqual(['note', false, 'perIp']);
+    expect(await watch.count('EVALSHA')).toBe(0);
   });
 
   it('holds no key in the clear under a keySecret, and whoever has the secret shares the counters', async () => {
