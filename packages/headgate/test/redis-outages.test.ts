@@ -214,3 +214,26 @@ describe('Redis down under two processes that counted each other', () => {
     expect(decisions.every(({ degraded }) => degraded)).toBe(true);
   });
 });
+
+describe.each(singleClients.filter(([name]) => name.startsWith('ioredis')))(
+  '%s, whose Redis host vanishes without a word',
+  (_name, make) => {
+    it('gives the connection up within seconds, and opens a new one', { timeout: 20_000 }, async () => {
+      const server = await redis();
+      const proxy = await startProxy(server.port);
+      open.push(proxy.close);
+      const { limiter, check } = await limiterOver(make, proxy.port, 20);
+      await limiter.ready();
+      const { connections } = proxy.seen();
+      proxy.pauseReplies();
+      const vanished = performance.now();
+      // The user's own client has no such watch.
+      await expect
+        .poll(async () => ((await check('api')).degraded ? proxy.seen().connections : 0), { timeout: 10_000, interval: 100 })
+        .toBeGreaterThan(connections);
+      expect(performance.now() - vanished).toBeGreaterThan(4000);
+      proxy.resumeReplies();
+      await expect.poll(async () => (await check('strict', 'back')).source, { timeout: 5000 }).toBe('store');
+    });
+  },
+);

@@ -36,6 +36,8 @@ const connectionOptions: Options = {
   commandTimeout: undefined,
   lazyConnect: false,
   connectTimeout: 2000,
+  // A host that vanished without a word: its connection would stay for a quarter of an hour. Longer than any reply that is just late.
+  socketTimeout: 5000,
   retryStrategy: retryDelay,
   sentinelRetryStrategy: retryDelay,
   // While Redis loads its data, ask again soon.
