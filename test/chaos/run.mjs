@@ -43,6 +43,7 @@ const broken = ({ name, title }, error) => ({
   slowestMs: NaN,
   p999Ms: NaN,
   late: 0,
+  breaches: '',
   sources: {},
   errors: 1,
   busy: NaN,

@@ -22,13 +22,14 @@ const columns: readonly { readonly title: string; readonly show: (row: Row) => s
   { title: '', show: ({ reasons }) => (reasons.length === 0 ? 'ok' : 'FAILS') },
 ];
 
-/** The rows as people read them, in Markdown; below it, why rows fail. */
+/** The rows as people read them, in Markdown; below it, breaches, and why rows fail. */
 export function table(rows: readonly Row[]): string {
   const cells = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ show }) => show(row)))];
   const widths = columns.map((_, column) => Math.max(3, ...cells.map((line) => line[column]?.length ?? 0)));
   const lines = cells.map((line) => `| ${line.map((text, column) => text.padEnd(widths[column] ?? 0)).join(' | ')} |`);
   lines.splice(1, 0, `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`);
-  const failing = rows.flatMap(({ fault, reasons, setAside }) => [
+  const failing = rows.flatMap(({ fault, reasons, setAside, breaches }) => [
+    ...(breaches === '' || reasons.includes(breaches) ? [] : [`${fault}, within one in a thousand: ${breaches}`]),
     ...setAside.map((reason) => `${fault}, set aside, as the machine was busy, and run again: ${reason}`),
     ...reasons.map((reason) => `${fault}: ${reason}`),
   ]);
