@@ -156,21 +156,21 @@ describe('a group over several shards', () => {
 describe('one dead shard of eight', () => {
   it('concerns an eighth of the clients, and does not slow the others', { timeout: 60_000 }, async () => {
     const shards = await servers(8);
-    const { limiter, events } = limiterOver(
-      shards,
-      { api: { limit: tokenBucket({ capacity: 1e6, refill: '1000/s' }) } },
-      { deadline: '20ms' },
-    );
-    await limiter.ready();
-    const keys = Array.from({ length: 8000 }, (_, i) => `client-${i}`);
-    /** Every client once, 16 at a time; waits of those whose shard is well. */
-    const round = async (): Promise<{ degraded: number; p99: number }> => {
+    const dead = await startRedis();
+    await dead.kill();
+    const rules = { api: { limit: tokenBucket({ capacity: 1e6, refill: '1000/s' }) } };
+    const well = limiterOver(shards, rules);
+    const without = limiterOver({ ...shards, s3: dead }, rules);
+    await well.limiter.ready();
+    const keys = Array.from({ length: 16_000 }, (_, i) => `client-${i}`);
+    /** Every client once, 16 at a time: how many were degraded, and the p99 of those whose shard is well. */
+    const round = async ({ limiter }: typeof well): Promise<{ degraded: number; p99: number }> => {
       const waits: number[] = [];
       let [next, degraded] = [0, 0];
       const ask = async (): Promise<void> => {
         while (next < keys.length) {
-          const began = performance.now();
           const key = keys[next++] ?? '';
+          const began = performance.now();
           const decision = await limiter.check('api', key);
           if (decision.degraded) degraded += 1;
           if (placeOf(shards)(key) !== 's3') waits.push(performance.now() - began);
@@ -180,22 +180,25 @@ describe('one dead shard of eight', () => {
       waits.sort((a, b) => a - b);
       return { degraded, p99: waits[Math.floor(waits.length * 0.99)] ?? 0 };
     };
-    await round();
-    const well = [await round(), await round(), await round()];
-    await shards['s3']?.kill();
-    await round();
-    const without = [await round(), await round(), await round()];
-    for (const { degraded } of without) {
-      expect(degraded / keys.length).toBeGreaterThan(0.115);
-      expect(degraded / keys.length).toBeLessThan(0.135);
+    for (const limiters of [well, without]) await round(limiters);
+    // In turn, so that whatever else the machine does meets both.
+    const rounds = [];
+    for (let i = 0; i < 5; i += 1) rounds.push({ well: await round(well), without: await round(without) });
+    for (const { well: all, without: seven } of rounds) {
+      expect(all.degraded).toBe(0);
+      expect(seven.degraded / keys.length).toBeGreaterThan(0.115);
+      expect(seven.degraded / keys.length).toBeLessThan(0.135);
     }
-    expect(limiter.stats().unavailable).toEqual(['s3']);
-    expect(events).toMatchObject([{ type: 'unavailable', shard: 's3' }]);
-    const best = (rounds: typeof well): number => Math.min(...rounds.map(({ p99 }) => p99));
-    expect(best(without)).toBeLessThan(1.5 * best(well));
-    await shards['s3']?.restart();
-    await expect.poll(async () => (await limiter.check('api', keyOn(shards, 's3'))).source, { interval: 20, timeout: 5000 }).toBe('store');
-    expect(events.map(({ type }) => type)).toEqual(['unavailable', 'available']);
+    const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1] ?? 0;
+    const p99 = { well: median(rounds.map((r) => r.well.p99)), without: median(rounds.map((r) => r.without.p99)) };
+    expect(p99.without).toBeLessThan(1.5 * p99.well);
+    expect(without.limiter.stats().unavailable).toEqual(['s3']);
+    expect(without.events).toMatchObject([{ type: 'unavailable', shard: 's3' }]);
+    await dead.restart();
+    await expect
+      .poll(async () => (await without.limiter.check('api', keyOn(shards, 's3'))).source, { interval: 20, timeout: 5000 })
+      .toBe('store');
+    expect(without.events.map(({ type }) => type)).toEqual(['unavailable', 'available']);
   });
 });
 

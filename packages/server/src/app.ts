@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { createLimiter, memoryStore } from 'headgate';
+import { createLimiter, memoryStore, type Store } from 'headgate';
 import type { Config } from './config.js';
 import { httpServer } from './edge/http/server.js';
+import { logEvents } from './observe/events.js';
 import { createLogger } from './observe/logger.js';
 import { createMetrics } from './observe/metrics.js';
 import { openRedis } from './redis.js';
 import type { RuleSet } from './rules/compile.js';
 import { showFault } from './rules/faults.js';
 import { openRulesFile } from './rules/file-source.js';
+import { readyWithShards, readyWithStore, type AskReady, type Shard } from './usecases/ready.js';
 import { receipts } from './usecases/receipts.js';
 import type { InForce, Service } from './usecases/service.js';
 
@@ -25,6 +27,10 @@ export interface App {
 /** The rules that are used when none are named. */
 export const sampleRules = fileURLToPath(new URL('../rules/sample.yaml', import.meta.url));
 
+/** The shards that are asked; undefined if the store is not several. */
+const shardsOf = ({ shards }: Store): Shard[] | undefined =>
+  shards?.filter(({ weight }) => weight > 0).map(({ name, store }) => ({ name, ping: () => store.ping() }));
+
 /**
  * Composes the service: rules, store, use cases, edge.
  *
@@ -32,14 +38,18 @@ export const sampleRules = fileURLToPath(new URL('../rules/sample.yaml', import.
  */
 export async function startApp(config: Config): Promise<App> {
   const logger = createLogger(config.logLevel);
-  const metrics = createMetrics();
   const source = await openRulesFile(config.rules ?? sampleRules);
-  const store = config.redis === undefined ? memoryStore() : openRedis(config.redis);
+  const store = config.redis.length === 0 ? memoryStore() : openRedis(config.redis);
   const limiter = createLimiter({
     store,
     rules: source.rules.options,
+    onEvent: logEvents(logger),
     ...(config.deadlineMs === undefined ? undefined : { deadline: config.deadlineMs }),
+    ...(config.fleetSize === undefined ? undefined : { fleetSize: config.fleetSize }),
+    ...(config.notes === undefined ? undefined : { notes: { max: config.notes } }),
   });
+  const shards = shardsOf(store);
+  const metrics = createMetrics({ stats: limiter.stats, shards: shards?.map(({ name }) => name) ?? (store.local ? [] : ['store']) });
   let inForce: InForce = { rules: source.rules, limiter };
   let draining = false;
 
@@ -59,7 +69,7 @@ export async function startApp(config: Config): Promise<App> {
     },
   });
 
-  if (config.secret === undefined && config.redis !== undefined) {
+  if (config.secret === undefined && config.redis.length > 0) {
     logger.warn('HEADGATE_SECRET is not set: ids of decisions hold only on this server, until it ends');
   }
   const service: Service = {
@@ -67,10 +77,8 @@ export async function startApp(config: Config): Promise<App> {
     receipts: receipts(config.secret ?? randomBytes(32)),
     observe: metrics.decided,
   };
-  async function ready(): Promise<void> {
-    if (draining) throw new Error('the server is stopping');
-    await inForce.limiter.ready();
-  }
+  const askReady = shards === undefined ? readyWithStore(limiter.ready) : readyWithShards(shards);
+  const ready: AskReady = async () => (draining ? { ready: false, why: 'the server is stopping' } : askReady());
   const server = httpServer({ service, operable: { ready, metrics: metrics.text }, logger });
   try {
     await server.listen({ host: config.host, port: config.httpPort });

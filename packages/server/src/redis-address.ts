@@ -10,7 +10,7 @@ export interface RedisAddress {
   readonly tls: boolean;
 }
 
-/** A setting that cannot be used. The process ends with 78 (EX_CONFIG). */
+/** Settings that cannot be used, a line for each fault. The process ends with 78 (EX_CONFIG). */
 export class SettingError extends Error {
   override readonly name = 'SettingError';
 }
@@ -25,21 +25,21 @@ const schemes: Record<string, { kind: RedisAddress['kind']; tls: boolean }> = {
 };
 
 /** Percent-decodes; in a URL of ours, so what cannot be decoded is a mistake. */
-function decoded(text: string): string {
+function decoded(text: string, where: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new SettingError('--redis: user, password or name has a "%" that is no percent-encoding; write %25 for it');
+    throw new SettingError(`${where}: user, password or name has a "%" that is no percent-encoding; write %25 for it`);
   }
 }
 
 const shapes = 'redis://host:6379, rediss://host, redis+cluster://h1:7000,h2:7000 or redis+sentinel://h1:26379,h2:26379/NAME';
 
 /** Reads a Redis URL; a list of hosts is more than `URL` takes. Errors show no part of it: any may be a password that was not encoded. */
-export function readRedisUrl(text: string): RedisAddress {
+export function readRedisUrl(text: string, where = '--redis'): RedisAddress {
   const match = /^([a-z+]+):\/\/(?:([^@/]*)@)?([^/@]+)(?:\/([^/]*))?$/.exec(text);
   const scheme = schemes[match?.[1] ?? ''];
-  if (!match || !scheme) throw new SettingError(`--redis: not an address that can be used; write ${shapes}`);
+  if (!match || !scheme) throw new SettingError(`${where}: not an address that can be used; write ${shapes}`);
   const [, , login, hosts = '', path = ''] = match;
   const [username, ...rest] = login === undefined ? [] : login.split(':');
   const usualPort = scheme.kind === 'sentinel' ? 26379 : 6379;
@@ -48,25 +48,26 @@ export function readRedisUrl(text: string): RedisAddress {
     const port = part?.[2] === undefined ? usualPort : Number(part[2]);
     if (!part || port < 1 || port > 65_535) {
       throw new SettingError(
-        `--redis: host number ${index + 1} is no host or host:port; write ${shapes}; in a password write %40 for @, %2F for /`,
+        `${where}: host number ${index + 1} is no host or host:port; write ${shapes}; in a password write %40 for @, %2F for /`,
       );
     }
     return { host: (part[1] ?? '').replace(/^\[|\]$/g, ''), port };
   });
   if (scheme.kind === 'single' && nodes.length > 1)
-    throw new SettingError(`--redis: several hosts need redis+cluster:// or redis+sentinel://; write ${shapes}`);
+    throw new SettingError(`${where}: several hosts need redis+cluster:// or redis+sentinel://; write ${shapes}`);
   if (scheme.kind === 'sentinel' && path === '')
-    throw new SettingError("--redis: Sentinel needs the master's name: redis+sentinel://h1,h2/NAME");
+    throw new SettingError(`${where}: Sentinel needs the master's name: redis+sentinel://h1,h2/NAME`);
   if (scheme.kind === 'cluster' && path !== '' && path !== '0')
-    throw new SettingError('--redis: a Cluster has no databases; leave the path out');
-  if (scheme.kind !== 'sentinel' && !/^\d{0,3}$/.test(path)) throw new SettingError('--redis: what follows the host is no database number');
+    throw new SettingError(`${where}: a Cluster has no databases; leave the path out`);
+  if (scheme.kind !== 'sentinel' && !/^\d{0,3}$/.test(path))
+    throw new SettingError(`${where}: what follows the host is no database number`);
   return {
     kind: scheme.kind,
     tls: scheme.tls,
     nodes,
-    name: scheme.kind === 'sentinel' ? decoded(path) : undefined,
-    username: username === undefined || username === '' ? undefined : decoded(username),
-    password: rest.length === 0 ? undefined : decoded(rest.join(':')),
+    name: scheme.kind === 'sentinel' ? decoded(path, where) : undefined,
+    username: username === undefined || username === '' ? undefined : decoded(username, where),
+    password: rest.length === 0 ? undefined : decoded(rest.join(':'), where),
     database: scheme.kind === 'single' ? Number(path) : 0,
   };
 }

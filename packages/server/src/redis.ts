@@ -2,10 +2,23 @@ import { Cluster, Redis } from 'ioredis';
 import { redisStore } from 'headgate/redis';
 import type { Store } from 'headgate';
 import type { RedisAddress } from './redis-address.js';
+import type { RedisServer } from './redis-servers.js';
 
-/** A store over the Redis of an address. The connection that the store makes for itself is the one in use; ours only describes it. */
-export function openRedis(address: RedisAddress, prefix?: string): Store {
-  return redisStore({ client: describe(address), ...(prefix === undefined ? undefined : { prefix }) });
+/**
+ * A store over the Redis, or over several that share the keys. The connections that the store makes for itself are those in use; ours
+ * only describe them.
+ */
+export function openRedis(servers: readonly RedisServer[], prefix?: string): Store {
+  const own = prefix === undefined ? undefined : { prefix };
+  const [first] = servers;
+  if (first !== undefined && first.name === undefined) return redisStore({ client: describe(first.address), ...own });
+  const byName = <T>(of: (server: RedisServer) => T): Record<string, T> =>
+    Object.fromEntries(servers.map((server) => [server.name ?? '', of(server)]));
+  return redisStore({
+    clients: byName(({ address }) => describe(address)),
+    weights: byName(({ weight }) => weight),
+    ...own,
+  });
 }
 
 function describe({ kind, nodes, name, username, password, database, tls }: RedisAddress): Redis | Cluster {

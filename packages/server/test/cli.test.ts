@@ -1,38 +1,12 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { ask, later, rulesFile } from './support/service.js';
+import { headgate, urlOf } from './support/command.js';
+import { ask, rulesFile } from './support/service.js';
 
-const bin = fileURLToPath(new URL('../bin/headgate.js', import.meta.url));
 const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
-
-interface Run {
-  readonly child: ChildProcess;
-  readonly out: () => string;
-  readonly err: () => string;
-  readonly code: Promise<number | null>;
-}
-
-function headgate(args: string[], env: Record<string, string> = {}): Run {
-  const child = spawn(process.execPath, [bin, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  later(() => child.kill('SIGKILL'));
-  const text = { out: '', err: '' };
-  child.stdout?.on('data', (chunk) => (text.out += String(chunk)));
-  child.stderr?.on('data', (chunk) => (text.err += String(chunk)));
-  const code = once(child, 'close').then(([exitCode]) => exitCode as number | null);
-  return { child, out: () => text.out, err: () => text.err, code };
-}
-
-const urlOf = async ({ out }: Run): Promise<string> => {
-  await expect.poll(out, { timeout: 10_000 }).toContain('--redis');
-  return /http:\/\/\S+?:\d+/.exec(out())?.[0] ?? '';
-};
 
 describe('headgate serve', () => {
   it('prints its address, one curl that works, and what to add for Redis', async () => {
@@ -88,6 +62,28 @@ describe('headgate serve', () => {
     }
   });
 
+  it('tells all faults of its settings at once, a line each, whether of flags or of the environment', async () => {
+    const args = ['--bogus', '--http-port', 'x', '--redis', 'a=redis://u:hunter2@h:x', '--redis', 'redis://h', '--weight', 'c=1'];
+    const run = headgate(['serve', ...args], { HEADGATE_FLEET_SIZE: '0', HEADGATE_DEADLINE: 'soon' });
+    expect(await run.code).toBe(78);
+    expect(run.err().trim().split('\n')).toEqual([
+      expect.stringContaining("unknown option '--bogus'"),
+      expect.stringContaining('--redis a: host number 1'),
+      expect.stringContaining('--redis number 2 has no name'),
+      expect.stringContaining('--weight: c is none of the servers (a)'),
+      expect.stringContaining('--http-port: expected a port'),
+      expect.stringContaining('HEADGATE_DEADLINE: expected 1ms to 60s'),
+      expect.stringContaining('HEADGATE_FLEET_SIZE: expected a whole number from 1 to 100000; got "0"'),
+    ]);
+    expect(run.err()).not.toContain('hunter2');
+  });
+
+  it('ends with 78 for what only the library finds faulty: more shards than it takes', async () => {
+    const run = headgate(['serve', '--http-port', '0', ...Array.from({ length: 257 }, (_, i) => ['--redis', `s${i}=redis://h`]).flat()]);
+    expect(await run.code).toBe(78);
+    expect(run.err()).toContain('expected 1 to 256 clients by name; got 257');
+  });
+
   it('ends with 1 and one line if the port is taken', async () => {
     const first = headgate(['serve', '--http-port', '0']);
     const { port } = new URL(await urlOf(first));
@@ -103,8 +99,8 @@ describe('headgate serve', () => {
     const run = headgate(['serve', '--http-port', '0', '--rules', file, '--redis', 'redis://ada:hunter2@127.0.0.1:1'], {
       HEADGATE_LOG_LEVEL: 'trace',
     });
-    await expect.poll(run.out, { timeout: 10_000 }).toContain('shared by every server');
-    const url = /http:\/\/\S+?:\d+/.exec(run.out())?.[0] ?? '';
+    const url = await urlOf(run);
+    expect(run.out()).toContain('shared by every server');
     expect((await ask(`${url}/v1/gate/a`, { headers: { 'x-api-key': 'secret-key', 'x-forwarded-for': '9.9.9.9' } })).status).toBe(204);
     const ready = await ask(`${url}/readyz`);
     expect(ready.status).toBe(503);

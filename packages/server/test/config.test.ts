@@ -15,12 +15,14 @@ describe('settings', () => {
   it('have defaults, come from the environment, and before it from flags', () => {
     expect(readConfig([], {})).toEqual({
       rules: undefined,
-      redis: undefined,
+      redis: [],
       host: '127.0.0.1',
       httpPort: 8080,
       secret: undefined,
       logLevel: 'info',
       deadlineMs: undefined,
+      fleetSize: undefined,
+      notes: undefined,
     });
     const env = {
       HEADGATE_RULES: 'a.yaml',
@@ -33,16 +35,24 @@ describe('settings', () => {
       rules: 'a.yaml',
       httpPort: 9000,
       host: '::',
-      redis: { kind: 'single' },
+      redis: [{ name: undefined, address: { kind: 'single' }, weight: 1 }],
       secret: 'x'.repeat(16),
     });
     expect(readConfig(['--http-port', '1', '--rules=b.yaml'], env)).toMatchObject({ rules: 'b.yaml', httpPort: 1 });
+    expect(readConfig(['--rules', 'a', '--rules', 'b', '--redis='], env)).toMatchObject({ rules: 'b', redis: [] });
+    expect(readConfig(['--fleet-size', '8'], { HEADGATE_FLEET_SIZE: '4', HEADGATE_NOTES: '0' })).toMatchObject({ fleetSize: 8, notes: 0 });
+    expect(readConfig([], { HEADGATE_FLEET_SIZE: '4' }).fleetSize).toBe(4);
   });
 
   it('that cannot be used are one clear error', () => {
     expect(fault(['--port', '1'])).toMatch(/'--port'.*headgate help serve/);
     expect(fault(['redis://u:hunter2@h'])).toBe('an argument without a flag; see headgate help serve');
-    expect(fault(['--rules'])).toMatch(/--rules/);
+    expect(fault(['--rules'])).toMatch(/^--rules needs a value; see headgate help serve$/);
+    expect(fault(['--rules', '--host', 'h'])).toMatch(/^--rules needs a value; see headgate help serve$/);
+    for (const size of ['0', '-1', '1.5', 'x', '100001'])
+      expect(fault([`--fleet-size=${size}`])).toMatch(/^--fleet-size: expected a whole/);
+    for (const notes of ['-1', 'x', '10000001', ''])
+      expect(fault([], { HEADGATE_NOTES: notes })).toMatch(/^HEADGATE_NOTES: expected a whole/);
     for (const port of ['x', '-1', '65536', '80.5']) expect(fault([`--http-port=${port}`])).toMatch(/--http-port: expected a port/);
     expect(fault([], { HEADGATE_LOG_LEVEL: 'loud' })).toMatch(/HEADGATE_LOG_LEVEL: expected one of/);
     expect(readConfig([], { HEADGATE_DEADLINE: '2s' }).deadlineMs).toBe(2000);

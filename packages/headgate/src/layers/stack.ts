@@ -72,9 +72,7 @@ export function layersOver({ store, deadlineMs, fleetSize, mostNotes, clock, onE
     return { name: name ?? 'store', store: guard({ store: inner, deadlineMs, fleetSize: processes.assumed, clock, onChange, onLost }) };
   };
 
-  const shards = store.shards
-    ?.filter(({ weight }) => weight > 0)
-    .map(({ weight, ...shard }) => ({ weight, ...guarded(shard.store, shard.name) }));
+  const shards = store.shards?.map(({ weight, ...shard }) => ({ weight, ...guarded(shard.store, shard.name) }));
   const guards = shards ?? [guarded(store)];
   const inner = shards === undefined ? (guards[0]?.store ?? store) : shardedStore(shards);
   const noted = mostNotes === 0 ? undefined : notes({ store: inner, max: mostNotes, clock });
@@ -86,8 +84,6 @@ export function layersOver({ store, deadlineMs, fleetSize, mostNotes, clock, onE
       async close() {
         await processes.leave();
         await outer.close();
-        // Shards that are taken out have no guard.
-        if (store.shards !== undefined) await store.close();
       },
     },
     gauges: () => ({

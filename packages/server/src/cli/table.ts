@@ -20,17 +20,21 @@ export function wrap(text: string, width: number): string[] {
 }
 
 interface Row extends Finding {
-  readonly nodes: readonly string[];
+  readonly places: readonly string[];
 }
 
-/** What is the same on several servers is told once. */
+const placeOf = ({ shard, node }: Finding): string | undefined =>
+  shard === undefined || node === undefined ? (shard ?? node) : `${shard} (${node})`;
+
+/** What is the same in several places is told once. */
 function merged(findings: readonly Finding[]): Row[] {
   const rows = new Map<string, Row>();
   for (const finding of findings) {
-    const { id, severity, found, why, mend, node } = finding;
+    const { id, severity, found, why, mend } = finding;
     const same = JSON.stringify([id, severity, found, why, mend]);
-    const nodes = [...(rows.get(same)?.nodes ?? []), ...(node === undefined ? [] : [node])];
-    rows.set(same, { ...finding, nodes });
+    const place = placeOf(finding);
+    const places = [...(rows.get(same)?.places ?? []), ...(place === undefined ? [] : [place])];
+    rows.set(same, { ...finding, places });
   }
   return [...rows.values()];
 }
@@ -38,7 +42,7 @@ function merged(findings: readonly Finding[]): Row[] {
 /** Findings as a table: severity, id, and what there is to say, wrapped below each other. */
 export function table(findings: readonly Finding[], { width, color }: Look): string {
   const rows = merged(findings);
-  const several = new Set(rows.flatMap(({ nodes }) => nodes)).size > 1;
+  const told = findings.some(({ shard }) => shard !== undefined) || new Set(rows.flatMap(({ places }) => places)).size > 1;
   const idWidth = Math.max(...rows.map(({ id }) => id.length));
   const [severityWidth, gap] = ['warning'.length, '  '];
   const indent = severityWidth + gap.length + idWidth + gap.length;
@@ -46,8 +50,8 @@ export function table(findings: readonly Finding[], { width, color }: Look): str
   const narrow = width - indent < 30;
   const textWidth = Math.max(20, width - (narrow ? 4 : indent));
   return rows
-    .map(({ id, severity, nodes, found, why, mend }) => {
-      const where = several && nodes.length > 0 ? `${nodes.join(', ')}: ` : '';
+    .map(({ id, severity, places, found, why, mend }) => {
+      const where = told && places.length > 0 ? `${places.join(', ')}: ` : '';
       const texts = [where + found, ...(why === '' ? [] : [`Why: ${why}`]), ...(mend === '' ? [] : [`Mend: ${mend}`])];
       const lines = texts.flatMap((text) => wrap(text, textWidth));
       const painted = color ? `\u001b[${colors[severity]}m${severity}\u001b[0m` : severity;

@@ -1,5 +1,6 @@
 import type { Decision } from 'headgate';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { limiterMetrics, type Watched } from './limiter-metrics.js';
 
 export interface Metrics {
   decided(decisions: readonly Decision[]): void;
@@ -8,11 +9,12 @@ export interface Metrics {
   text(): Promise<{ contentType: string; text: string }>;
 }
 
-/** Prometheus metrics in a registry of their own. Labels have only values that configuration bounds: rules, outcomes, sources. */
-export function createMetrics(): Metrics {
+/** Prometheus metrics in a registry of their own. Labels have only values that configuration bounds: rules, outcomes, sources, shards. */
+export function createMetrics(watched: Watched): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  limiterMetrics(registry, watched);
   const decisions = new Counter({
     name: 'headgate_decisions_total',
     help: 'Decisions by rule, outcome (allowed, refused, shadow_refused) and source.',

@@ -69,22 +69,28 @@ export interface Starting {
   /** The text of the rules file; the sample if absent. */
   readonly rules?: string;
   readonly file?: string;
-  readonly redis?: string;
+  /** As `--redis` takes it: a URL, or several of `NAME=URL`. */
+  readonly redis?: string | readonly string[];
+  /** Further flags, and variables of the environment. */
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   readonly secret?: string;
   /** Generous by default: tests run beside each other, on two cores. */
   readonly deadline?: string;
 }
 
 /** The service on a free port, closed after the test. */
-export async function start({ rules, file, redis, secret, deadline = '2s' }: Starting = {}): Promise<Started> {
+export async function start({ rules, file, redis = [], flags = [], env, secret, deadline = '2s' }: Starting = {}): Promise<Started> {
   const path = file ?? (rules === undefined ? undefined : rulesFile(rules));
-  const args = ['--http-port', '0', ...(path === undefined ? [] : ['--rules', path]), ...(redis === undefined ? [] : ['--redis', redis])];
-  const env = {
+  const servers = [redis].flat().flatMap((server) => ['--redis', server]);
+  const args = ['--http-port', '0', ...(path === undefined ? [] : ['--rules', path]), ...servers, ...flags];
+  const variables = {
     HEADGATE_LOG_LEVEL: 'silent',
     HEADGATE_DEADLINE: deadline,
     ...(secret === undefined ? undefined : { HEADGATE_SECRET: secret }),
+    ...env,
   };
-  const app = await startApp(readConfig(args, env));
+  const app = await startApp(readConfig(args, variables));
   later(() => app.close());
   return {
     app,

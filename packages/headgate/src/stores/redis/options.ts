@@ -33,14 +33,15 @@ function readServers({ client, clients, weights = {} }: RedisStoreOptions): Serv
   if (unknown !== undefined) throw bad(`weights: ${show(unknown)} is none of the clients (${names.map(show).join(', ')})`);
   const servers = names.map((name) => {
     if (!/^[\w.-]{1,64}$/.test(name)) throw bad(`clients: a name is 1 to 64 letters, digits, ".", "-" or "_"; got ${show(name)}`);
-    const weight = weights[name] ?? 1;
+    const weight = Object.hasOwn(weights, name) ? weights[name] : 1;
     if (typeof weight !== 'number' || !(weight >= 0 && weight <= 1000)) {
       throw bad(`weights.${name}: expected a number from 0 to 1000; got ${show(weight)}`);
     }
     return { name, client: clients[name], weight, where: `redisStore.clients.${name}` };
   });
   if (servers.every(({ weight }) => weight === 0)) throw bad('weights: at least one client must have a weight above 0');
-  return servers;
+  // One that is taken out is not connected to, and is to the others as if it were not named.
+  return servers.filter(({ weight }) => weight > 0);
 }
 
 /** The options of `redisStore`, read and checked. */

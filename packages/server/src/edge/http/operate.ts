@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { sendProblem } from './errors.js';
+import type { AskReady } from '../../usecases/ready.js';
+import { plainProblem, sendProblem } from './errors.js';
 
 export interface Operable {
-  /** Resolves once the service can decide by its store; rejects with why not. */
-  readonly ready: () => Promise<void>;
+  readonly ready: AskReady;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
@@ -11,12 +11,11 @@ export interface Operable {
 export function operateRoutes(app: FastifyInstance, { ready, metrics }: Operable): void {
   app.get('/healthz', () => ({ status: 'ok' }));
   app.get('/readyz', async (_request, reply) => {
-    try {
-      await ready();
-    } catch (error) {
-      return sendProblem(reply, { type: 'about:blank', title: 'Not ready', status: 503, detail: (error as Error).message });
-    }
-    return reply.send({ status: 'ready' });
+    const { ready: isReady, why, unavailable } = await ready();
+    const shards = unavailable === undefined ? undefined : { unavailable };
+    if (isReady) return reply.send({ status: 'ready', ...shards });
+    const problem = { ...plainProblem(503, { title: 'Not ready', ...(why === undefined ? undefined : { detail: why }) }), ...shards };
+    return sendProblem(reply, problem);
   });
   app.get('/metrics', async (_request, reply) => {
     const { contentType, text } = await metrics();

@@ -7,6 +7,8 @@ export interface Finding {
   /** Stable, in kebab-case: what programs look for. */
   readonly id: string;
   readonly severity: Severity;
+  /** The shard's name, where there are several Redis by name. */
+  readonly shard?: string;
   /** `host:port`; absent if it is about the whole. */
   readonly node?: string;
   readonly found: string;

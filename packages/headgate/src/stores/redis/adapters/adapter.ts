@@ -30,8 +30,8 @@ export const noop = (): void => undefined;
 
 /** Milliseconds before the next attempt to connect: a Redis that comes back is in use again well within a second. */
 export function retryDelay(attempt: number): number {
-  // Jitter, or a fleet that lost one Redis comes back to it in the same millisecond.
-  return Math.round(Math.min(50 * 2 ** Math.min(attempt, 2), 200) * (0.75 + Math.random() / 2));
+  // Each attempt costs ioredis about a millisecond, which the checks of other shards wait for. Jitter, or a fleet that lost one Redis comes back to it in the same millisecond.
+  return Math.round(Math.min(50 * 2 ** Math.min(attempt, 3), 400) * (0.75 + Math.random() / 2));
 }
 
 /** Remembers the first ready or first failure, and whom to tell. */

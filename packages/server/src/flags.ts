@@ -1,0 +1,38 @@
+/** Flags that a command has: those with a value (the last one counts, unless all do), and those without. */
+export type KnownFlags = Readonly<Record<string, 'value' | 'values' | 'switch'>>;
+
+/** The values of each flag that was given; a switch that was given has one, and it is empty. */
+export type Flags = ReadonlyMap<string, readonly string[]>;
+
+const looksLikeFlag = (text: string): boolean => text.length > 1 && text.startsWith('-');
+
+/** Flags by their names. All faults are told, and none shows a value: it may be a Redis URL with a password in it. */
+export function readFlags(args: readonly string[], known: KnownFlags, faults: string[]): Flags {
+  const kinds = new Map(Object.entries(known));
+  const flags = new Map<string, readonly string[]>();
+  const rest = [...args];
+  /** What follows may only be a value: of the flag itself, not one of the flags after it. */
+  const nextValue = (): string | undefined => (rest[0] === undefined || looksLikeFlag(rest[0]) ? undefined : rest.shift());
+
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(arg) ?? [];
+    const kind = kinds.get(name);
+    if (kind === undefined) {
+      if (!looksLikeFlag(arg)) faults.push('an argument without a flag');
+      else {
+        const [shown = ''] = /^--?[a-z-]*/i.exec(arg) ?? [];
+        faults.push(`unknown option '${shown}'`);
+        // Its value, presumably: one mistake is one fault.
+        if (inline === undefined) nextValue();
+      }
+    } else if (kind === 'switch') {
+      if (inline === undefined) flags.set(name, ['']);
+      else faults.push(`--${name} takes no value`);
+    } else {
+      const value = inline ?? nextValue();
+      if (value === undefined) faults.push(`--${name} needs a value`);
+      else flags.set(name, kind === 'values' ? [...(flags.get(name) ?? []), value] : [value]);
+    }
+  }
+  return flags;
+}
