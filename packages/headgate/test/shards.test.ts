@@ -157,6 +157,7 @@ describe('one dead shard of eight', () => {
   it('concerns an eighth of the clients, and does not slow the others', { timeout: 60_000 }, async () => {
     const shards = await servers(8);
     const dead = await startRedis();
+    open.push(dead.kill);
     await dead.kill();
     const rules = { api: { limit: tokenBucket({ capacity: 1e6, refill: '1000/s' }) } };
     const well = limiterOver(shards, rules);
