@@ -6,7 +6,7 @@ import type { Check } from '../stores/store.js';
 export interface Note {
   readonly rule: string;
   readonly key: string;
-  readonly limitId: number;
+  readonly limit: CountedLimit;
   /** What was refused; 1 under a ban, which refuses all. */
   cost: number;
   /** Until when it is believed without asking. */
@@ -49,9 +49,7 @@ export class Notebook {
 
   find({ rule, key, limit }: Check): Note | undefined {
     let note = this.#rules.get(rule)?.get(key);
-    if (note === undefined) return undefined;
-    const id = this.#idOf(limit);
-    while (note !== undefined && note.limitId !== id) note = note.sibling;
+    while (note !== undefined && !this.#same(note.limit, limit)) note = note.sibling;
     return note;
   }
 
@@ -74,8 +72,23 @@ export class Notebook {
       keys = new Map();
       this.#rules.set(rule, keys);
     }
-    const links = { sibling: keys.get(key), older: undefined, newer: undefined };
-    const note: Note = { rule, key, limitId: this.#idOf(limit), ...says, asking: undefined, ...links };
+    // Written out: with a spread of `says`, a note took two to eight times as long to make.
+    const { cost, until, retryAt, resetAt, remaining, reason } = says;
+    const note: Note = {
+      rule,
+      key,
+      limit,
+      cost,
+      until,
+      retryAt,
+      resetAt,
+      remaining,
+      reason,
+      asking: undefined,
+      sibling: keys.get(key),
+      older: undefined,
+      newer: undefined,
+    };
     keys.set(key, note);
     this.#link(note);
     this.#size += 1;
@@ -121,7 +134,11 @@ export class Notebook {
     else this.#newest = note.older;
   }
 
-  /** The same for limits with the same numbers, so that reloading the same rules forgets nothing. */
+  /** Also limits that were made apart, with the same numbers: reloading the same rules forgets nothing. */
+  #same(a: CountedLimit, b: CountedLimit): boolean {
+    return a === b || this.#idOf(a) === this.#idOf(b);
+  }
+
   #idOf(limit: CountedLimit): number {
     let id = this.#ids.get(limit);
     if (id !== undefined) return id;

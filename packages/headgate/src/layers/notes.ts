@@ -101,10 +101,10 @@ export function notes({ store, max, clock }: NotesOptions): NotedStore {
     return note !== undefined && check.cost >= note.cost ? note : undefined;
   }
 
-  function refusal(group: Group, now: number): GroupOutcome {
+  function refusal(group: Group, found: { check: Check; note: Note }, now: number): GroupOutcome {
     refused += 1;
     const outcomes = group.checks.map((check) => {
-      const note = noteOf(check);
+      const note = check === found.check ? found.note : noteOf(check);
       return note !== undefined && now < note.until ? refusalBy(note, check, now) : unasked;
     });
     return { now: now + aheadUs, allowed: false, outcomes, source: 'note', degraded: false };
@@ -133,7 +133,7 @@ export function notes({ store, max, clock }: NotesOptions): NotedStore {
       const note = noteOf(check);
       if (note === undefined) continue;
       const now = clock.nowUs();
-      if (now < note.until) return Promise.resolve(refusal(group, now));
+      if (now < note.until) return Promise.resolve(refusal(group, { check, note }, now));
       asking ??= note.asking;
       (over ??= []).push(note);
     }
