@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import type { OnEvent } from '../events.js';
 import { sizeOf } from '../limit.js';
@@ -50,9 +51,12 @@ function smallLimits(onEvent: OnEvent): (rules: ReadonlyMap<string, Rule>, fleet
   };
 }
 
-/** How keys are spread, as a short text that processes compare: this shard's name, and all names with their weights. */
-const layoutOf = (name: string | undefined, shards: Store['shards'] = []): string =>
-  [name ?? '', ...shards.map((shard) => `${shard.name}=${shard.weight}`).sort()].join(',');
+/** How keys are spread, as a short text that processes compare: of this shard's name, and all names with their weights. */
+function layoutOf(name: string | undefined, shards: Store['shards']): string {
+  if (name === undefined || shards === undefined) return 'one';
+  const spread = [name, ...shards.map((shard) => `${shard.name}=${shard.weight}`).sort()].join(',');
+  return createHash('sha256').update(spread).digest('base64url').slice(0, 16);
+}
 
 /** Puts the layers around a store: notes, then for each shard a guard with its own breaker and heartbeat. */
 export function layersOver({ store, deadlineMs, fleetSize, mostNotes, clock, onEvent, onLost }: StackOptions): Stack {
@@ -95,7 +99,7 @@ export function layersOver({ store, deadlineMs, fleetSize, mostNotes, clock, onE
     }),
     onRules: (given) => {
       rules = given;
-      warnOfSmallLimits(rules, fleetSize ?? 1);
+      warnOfSmallLimits(rules, processes.size());
     },
   };
 }
