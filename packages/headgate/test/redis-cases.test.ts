@@ -16,7 +16,7 @@ import {
 import type { CountedLimit, Duration, Limiter, RuleOptions, Store } from '../src/index.js';
 import { redisStore, type RedisStoreOptions } from '../src/stores/redis/index.js';
 import { windowAwayFromEdge } from './support/away-from-edges.js';
-import { startWorker, type Worker, type WorkerRules } from './support/workers.js';
+import { fiveOfEachKind, startWorker, type Worker, type WorkerRules } from './support/workers.js';
 
 let server: RedisServer;
 let client: Redis;
@@ -89,16 +89,7 @@ describe('over many servers', () => {
   });
 
   it('of 1,000 checks at once from 4 processes exactly 5 pass, of every kind of limit', async () => {
-    const window = windowAwayFromEdge(3_600_000);
-    const rules: WorkerRules = {
-      bucket: ['tokenBucket', { capacity: 5, refill: '1/h' }],
-      window: ['fixedWindow', { limit: 5, window }],
-      fromFirst: ['fixedWindow', { limit: 5, window: '1h', from: 'first-request' }],
-      sliding: ['slidingWindow', { limit: 5, window }],
-      log: ['slidingLog', { limit: 5, window: '1h' }],
-      quota: ['quota', { limit: 5, period: 'year' }],
-      holders: ['concurrency', { limit: 5, expires: '1h' }],
-    };
+    const rules = fiveOfEachKind();
     const workers = await parallel(4, () => worker(rules));
     for (const rule of Object.keys(rules)) {
       const answers = await Promise.all(workers.map(({ check }) => check({ rule, key: 'key', times: 250 })));

@@ -6,8 +6,7 @@ import { createLimiter, fixedWindow, tokenBucket } from '../src/index.js';
 import type { LimiterEvent, LimiterOptions, RuleOptions } from '../src/index.js';
 import { redisStore, type RedisStoreOptions } from '../src/stores/redis/index.js';
 import { rendezvous } from '../src/stores/rendezvous.js';
-import { windowAwayFromEdge } from './support/away-from-edges.js';
-import { startWorker, type WorkerRules } from './support/workers.js';
+import { fiveOfEachKind, startWorker } from './support/workers.js';
 
 const open: (() => unknown)[] = [];
 afterEach(async () => {
@@ -61,16 +60,7 @@ const states = async ({ command }: RedisServer): Promise<string[]> =>
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
 async function fiveOfThousand(store: Parameters<typeof startWorker>[0]): Promise<void> {
-  const window = windowAwayFromEdge(3_600_000);
-  const rules: WorkerRules = {
-    bucket: ['tokenBucket', { capacity: 5, refill: '1/h' }],
-    window: ['fixedWindow', { limit: 5, window }],
-    fromFirst: ['fixedWindow', { limit: 5, window: '1h', from: 'first-request' }],
-    sliding: ['slidingWindow', { limit: 5, window }],
-    log: ['slidingLog', { limit: 5, window: '1h' }],
-    quota: ['quota', { limit: 5, period: 'year' }],
-    holders: ['concurrency', { limit: 5, expires: '1h' }],
-  };
+  const rules = fiveOfEachKind();
   const workers = await Promise.all(Array.from({ length: 4 }, () => startWorker(store, rules)));
   for (const worker of workers) open.push(worker.stop);
   for (const rule of Object.keys(rules)) {

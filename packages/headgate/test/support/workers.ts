@@ -1,11 +1,26 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { windowAwayFromEdge } from './away-from-edges.js';
 
 const file = fileURLToPath(new URL('check-worker.mjs', import.meta.url));
 
 /** For each rule its maker and the maker's options. */
 export type WorkerRules = Readonly<Record<string, readonly [maker: string, options: Readonly<Record<string, unknown>>]>>;
+
+/** A rule for each kind of limit: 5 units in an hour or more, whose windows do not end while a test runs. */
+export function fiveOfEachKind(): WorkerRules {
+  const window = windowAwayFromEdge(3_600_000);
+  return {
+    bucket: ['tokenBucket', { capacity: 5, refill: '1/h' }],
+    window: ['fixedWindow', { limit: 5, window }],
+    fromFirst: ['fixedWindow', { limit: 5, window: '1h', from: 'first-request' }],
+    sliding: ['slidingWindow', { limit: 5, window }],
+    log: ['slidingLog', { limit: 5, window: '1h' }],
+    quota: ['quota', { limit: 5, period: 'year' }],
+    holders: ['concurrency', { limit: 5, expires: '1h' }],
+  };
+}
 
 export interface WorkerAnswer {
   readonly passed: number;
