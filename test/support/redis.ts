@@ -128,12 +128,15 @@ export async function startRedis(options: { args?: readonly string[]; port?: num
       await end(child, 'SIGTERM');
       discard(folder);
     },
-    kill: () => end(child, 'SIGKILL'),
+    kill: async () => {
+      await end(child, 'SIGKILL');
+      discard(folder);
+    },
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
     restart: async () => {
       await end(child, 'SIGKILL');
-      // A stop before has removed it.
+      // A stop or kill before has removed it.
       mkdirSync(folder, { recursive: true });
       folders.add(folder);
       child = await launch(port, args);
