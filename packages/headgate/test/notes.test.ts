@@ -221,6 +221,30 @@ describe('while one call asks again', () => {
   });
 });
 
+describe('a key for which other processes contend', () => {
+  it('is asked about once a second and no more, and what a client is told stays true', async () => {
+    const limit = tokenBucket({ capacity: 20, refill: '2/s' });
+    const { limiter, faulty, seconds, asked } = over({ api: { limit } });
+    const others = async () => (await faulty.shared.decide({ checks: [{ rule: 'api', key: 'key', limit, cost: 1 }] })).allowed;
+    while (await others());
+    let calls = 0;
+    for (let tenths = 0; tenths < 100; tenths += 1) {
+      // They take each unit as it comes back.
+      await others();
+      await passing(5, () => limiter.check('api', 'key'));
+      if (tenths >= 30) calls += asked();
+      else asked();
+      seconds(0.1);
+    }
+    expect(calls).toBeLessThanOrEqual(8);
+    // They stop: what was told last is when it passes.
+    const { allowed, retryAfterMs } = await limiter.check('api', 'key');
+    expect([allowed, retryAfterMs <= 1000]).toEqual([false, true]);
+    seconds(retryAfterMs / 1000);
+    expect(await limiter.check('api', 'key')).toMatchObject({ allowed: true });
+  });
+});
+
 describe('five reservations of 5 a minute', () => {
   it('in flight refuse a sixth; cancelled, the next passes within a second on every server', async () => {
     const clock = fakeClock();

@@ -22,6 +22,7 @@ export class Deadlines {
   #first: Waiting | undefined;
   #last: Waiting | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #due = 0;
 
   constructor(ms: number) {
     this.#ms = ms;
@@ -39,7 +40,8 @@ export class Deadlines {
     else this.#first = waiting;
     if (after) after.before = waiting;
     else this.#last = waiting;
-    if (this.#timer === undefined || before === undefined) this.#arm(until - performance.now());
+    if (this.#timer === undefined || until < this.#due) this.#arm(until - performance.now());
+    else if (before === after) this.#timer.ref();
     return waiting;
   }
 
@@ -55,14 +57,16 @@ export class Deadlines {
     else this.#first = after;
     if (after) after.before = before;
     else this.#last = before;
+    // With nobody waiting it keeps no process alive; it is not cleared, as the next check is near.
+    if (this.#first === undefined) this.#timer?.unref();
   }
 
   #arm(ms: number): void {
     clearTimeout(this.#timer);
     const delay = Math.max(1, Math.ceil(ms));
-    const due = performance.now() + delay;
+    this.#due = performance.now() + delay;
     this.#timer = setTimeout(() => {
-      const late = performance.now() - due;
+      const late = performance.now() - this.#due;
       setImmediate(() => this.#expire(late));
     }, delay);
   }

@@ -15,6 +15,8 @@ export interface Note {
   resetAt: number;
   remaining: number;
   reason: Reason;
+  /** How long it lasts because others elsewhere take what comes back; 0 if nothing says so. */
+  contendedUs: number;
   /** The call that asks again, now that the note is over. */
   asking: Promise<void> | undefined;
   /** Another limit's note of the same rule and key. */
@@ -22,6 +24,9 @@ export interface Note {
   older: Note | undefined;
   newer: Note | undefined;
 }
+
+/** What is written anew with each answer. */
+export type Said = Pick<Note, 'cost' | 'until' | 'retryAt' | 'resetAt' | 'remaining' | 'reason' | 'contendedUs'>;
 
 /** Limits told apart at once, over all changes of configuration. */
 const mostLimits = 10_000;
@@ -54,7 +59,7 @@ export class Notebook {
   }
 
   /** Writes a note, in the place of this check's earlier one. */
-  write(check: Check, says: Pick<Note, 'cost' | 'until' | 'retryAt' | 'resetAt' | 'remaining' | 'reason'>, now: number): void {
+  write(check: Check, says: Said, now: number): void {
     const known = this.find(check);
     if (known !== undefined) {
       Object.assign(known, says);
@@ -73,7 +78,7 @@ export class Notebook {
       this.#rules.set(rule, keys);
     }
     // Written out: with a spread of `says`, a note took two to eight times as long to make.
-    const { cost, until, retryAt, resetAt, remaining, reason } = says;
+    const { cost, until, retryAt, resetAt, remaining, reason, contendedUs } = says;
     const note: Note = {
       rule,
       key,
@@ -84,6 +89,7 @@ export class Notebook {
       resetAt,
       remaining,
       reason,
+      contendedUs,
       asking: undefined,
       sibling: keys.get(key),
       older: undefined,

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { sizeOf } from '../limit.js';
+import { sizeOf, type CountedLimit } from '../limit.js';
 import { costsTogether } from '../stores/outcome.js';
 import type { Check, Group, GroupOutcome, Outcome, Store, Ticket } from '../stores/store.js';
 import { Notebook, type Note } from './notebook.js';
@@ -45,6 +45,32 @@ function refusalBy(note: Note, check: Check, now: number): Outcome {
   };
 }
 
+/** When a bucket of which nothing is left has a unit again: no earlier than it really has, and two microseconds later at most. */
+function nextUnitUs(limit: CountedLimit, { resetAfterUs }: Outcome): number {
+  if (limit.kind !== 'tokenBucket') return 0;
+  return resetAfterUs - Math.floor(((limit.capacity - 1) * 1e6 * limit.creditUs) / limit.creditUnits);
+}
+
+interface Answered {
+  readonly check: Check;
+  readonly cost: number;
+  readonly outcome: Outcome;
+  readonly askedAt: number;
+}
+
+/**
+ * How long a key's note lasts as others elsewhere take what comes back: refused again though by the note it should have passed, twice its wait, then
+ * twice that each time; never so long that a full bucket would wait for it. An answer that passes and leaves something ends it.
+ */
+function contention(known: Note | undefined, { check, cost, outcome, askedAt }: Answered): number {
+  if (known === undefined || known.cost !== cost) return 0;
+  const { allowed, remaining, retryAfterUs, resetAfterUs } = outcome;
+  if (allowed) return remaining === 0 && check.limit.kind === 'tokenBucket' ? Math.min(known.contendedUs, resetAfterUs) : 0;
+  if (askedAt < known.until || askedAt + retryAfterUs <= known.retryAt) return 0;
+  const most = Math.min(longestUs, resetAfterUs);
+  return Math.min(most, 2 * Math.max(known.contendedUs, retryAfterUs));
+}
+
 /** Of a check that was not asked about, as another in its group is noted: nothing is known to be left, and nothing refuses it. */
 const unasked: Outcome = Object.freeze({ allowed: true, taken: 0, remaining: 0, retryAfterUs: 0, resetAfterUs: 0, reason: 'ok' });
 
@@ -57,42 +83,39 @@ export function notes({ store, max, clock }: NotesOptions): NotedStore {
   let aheadUs = 0;
   let refused = 0;
 
-  function take(group: Group, { allowed, outcomes, now, degraded }: GroupOutcome, askedAt: number): void {
-    if (degraded) return;
-    aheadUs = now - clock.nowUs();
-    if (allowed && book.size === 0) return;
+  /** Takes note of an answer, and makes it say no less than its notes do. */
+  function take(group: Group, answer: GroupOutcome, askedAt: number): GroupOutcome {
+    const { allowed, now, degraded } = answer;
+    if (degraded) return answer;
+    const answeredAt = clock.nowUs();
+    aheadUs = now - answeredAt;
+    if (allowed && book.size === 0) return answer;
     const costs = allowed ? [] : costsTogether(group, ({ rule, key, limit }) => `${rule}\n${limit.kind}\n${key}`);
-    group.checks.forEach((check, index) => {
-      const outcome = outcomes[index];
-      if (outcome === undefined || !notable(check)) return;
-      if (outcome.allowed) {
-        const note = book.find(check);
+    const outcomes = answer.outcomes.map((outcome, index) => {
+      const check = group.checks[index];
+      if (check === undefined || !notable(check)) return outcome;
+      const known = book.find(check);
+      const cost = outcome.allowed || outcome.reason === 'banned' ? 1 : (costs[index] ?? check.cost);
+      const contendedUs = contention(known, { check, cost, outcome, askedAt });
+      if (outcome.allowed && contendedUs === 0) {
         // Also of a smaller cost: what was left, and the wait, are no longer what the note says.
-        if (note !== undefined) book.remove(note);
-        return;
+        if (known !== undefined) book.remove(known);
+        return outcome;
       }
-      // Counted from when it was asked: a note must never outlast what it says.
-      book.write(
-        check,
-        {
-          cost: outcome.reason === 'banned' ? 1 : (costs[index] ?? check.cost),
-          until: askedAt + Math.min(outcome.retryAfterUs, longestUs),
-          retryAt: askedAt + outcome.retryAfterUs,
-          resetAt: askedAt + outcome.resetAfterUs,
-          remaining: outcome.remaining,
-          reason: outcome.reason,
-        },
-        askedAt,
-      );
+      const waitUs = outcome.allowed ? nextUnitUs(check.limit, outcome) : outcome.retryAfterUs;
+      // Believed from when it was asked, told from when it was answered: a note must not outlast the truth, nor tell of less.
+      const until = askedAt + Math.max(Math.min(waitUs, longestUs), contendedUs);
+      const retryAt = Math.max(answeredAt + waitUs, until);
+      const { remaining, reason } = outcome.allowed ? ({ remaining: 0, reason: 'limited' } as const) : outcome;
+      book.write(check, { cost, until, retryAt, resetAt: answeredAt + outcome.resetAfterUs, remaining, reason, contendedUs }, askedAt);
+      return outcome.allowed || contendedUs === 0 ? outcome : { ...outcome, retryAfterUs: retryAt - answeredAt };
     });
+    return { ...answer, outcomes };
   }
 
   function ask(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
     const askedAt = clock.nowUs();
-    return store.decide(group, ticket).then((answer) => {
-      take(group, answer, askedAt);
-      return answer;
-    });
+    return store.decide(group, ticket).then((answer) => take(group, answer, askedAt));
   }
 
   /** The note that concerns a check: in force, or over and not yet asked about again. */
