@@ -64,11 +64,14 @@ function readNotes(notes: unknown): number {
 
 /** A listener that throws must not become a decision that fails. */
 function quietly(onEvent: OnEvent): OnEvent {
+  const report = (error: unknown): void => process.emitWarning(`onEvent threw: ${String(error)}`, { type: 'HeadgateWarning' });
   return (event) => {
     try {
-      onEvent(event);
+      // An async listener is a listener too.
+      const said: unknown = onEvent(event);
+      if (said instanceof Promise) said.catch(report);
     } catch (error) {
-      process.emitWarning(`onEvent threw: ${String(error)}`, { type: 'HeadgateWarning' });
+      report(error);
     }
   };
 }
@@ -102,7 +105,11 @@ export function createLimiter<const Name extends string>(options: LimiterOptions
   const store = checkStore(options.store ?? memoryStore());
   const counts = { checks: 0, degraded: 0, unreturned: 0 };
   const layers = store.local
-    ? { store, gauges: () => ({ noted: 0, notes: 0, owing: 0, fleet: 1, unavailable: [] }), onRules: () => undefined }
+    ? {
+        store,
+        gauges: () => ({ noted: 0, notes: 0, notesDropped: 0, owing: 0, uncharged: 0, fleet: 1, unavailable: [] }),
+        onRules: () => undefined,
+      }
     : layersOver({ store, ...settings, clock, onEvent: quietly(onEvent), onLost: () => void (counts.unreturned += 1) });
   return makeLimiter<Name>({ ...layers, clock, counts, closed: false }, rules);
 }

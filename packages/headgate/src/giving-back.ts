@@ -8,7 +8,8 @@ import type { Receipt, Store } from './stores/store.js';
 
 export interface GivingBackOptions {
   readonly store: Store;
-  readonly rules: ReadonlyMap<string, Rule>;
+  /** A rule as it is in force now. */
+  readonly ruleNow: (name: string) => Rule | undefined;
   /** Counts a give-back that the store did not carry out: the units stay taken. */
   readonly onLost: () => void;
 }
@@ -32,7 +33,10 @@ const mends = {
 const nothing: Settlement = Object.freeze({ returned: 0, charged: 0 });
 
 function isPortable(value: unknown): value is PortableReceipt {
-  return typeof value === 'object' && value !== null && typeof (value as PortableReceipt).onceId === 'string' && 'takenAt' in value;
+  if (typeof value !== 'object' || value === null) return false;
+  const { onceId, rule, key, limit, taken, takenAt } = value as Partial<PortableReceipt>;
+  const texts = [onceId, rule, key, (limit as Partial<Limit> | undefined)?.kind];
+  return texts.every((text) => typeof text === 'string') && [taken, takenAt].every((number) => typeof number === 'number');
 }
 
 function isGroup(value: unknown): value is GroupDecision {
@@ -42,9 +46,9 @@ function isGroup(value: unknown): value is GroupDecision {
 const onceIdOf = (receipt: Receipt | PortableReceipt): string | undefined => ('onceId' in receipt ? receipt.onceId : undefined);
 
 /** Makes the giving-back verbs. Each counts once: in this process by the decision itself, over processes by the receipt's id. */
-export function givingBack({ store, rules, onLost }: GivingBackOptions): GivingBack {
+export function givingBack({ store, ruleNow, onLost }: GivingBackOptions): GivingBack {
   function limitNow({ rule: name, plan }: Receipt): Limit | undefined {
-    const rule = rules.get(name);
+    const rule = ruleNow(name);
     return (plan === undefined ? undefined : rule?.plans.get(plan)) ?? rule?.limit;
   }
 

@@ -61,8 +61,12 @@ export interface LimiterStats {
   readonly noted: number;
   /** Notes kept now. */
   readonly notes: number;
+  /** Notes that gave way to newer ones while in force, as there were too many. */
+  readonly notesDropped: number;
   /** Budgets with units that passed without the store and are not charged to it yet. */
   readonly owing: number;
+  /** Units that passed without the store and will not be charged, as too many budgets owed at once. */
+  readonly uncharged: number;
   /** Processes that share the store, as far as is known; 1 for the memory store. */
   readonly fleet: number;
   /** Shards that are asked no more for now, by name; `'store'` if there is only one. */

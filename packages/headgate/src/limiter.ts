@@ -20,6 +20,8 @@ export interface Core {
   /** Called with each set of rules. */
   readonly onRules: (rules: ReadonlyMap<string, Rule>) => void;
   closed: boolean;
+  /** The rules made last: those in force, where they are reloaded. */
+  latest?: ReadonlyMap<string, Rule>;
 }
 
 /** Checks in one group at most: what one script call carries. */
@@ -61,7 +63,12 @@ const groupWith = (check: Check, { dry, aheadUs }: { dry?: true; aheadUs?: numbe
 export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<string, Rule>): Limiter<Name> {
   const { store, clock, counts } = core;
   core.onRules(rules);
-  const back = givingBack({ store, rules, onLost: () => void (counts.unreturned += 1) });
+  core.latest = rules;
+  const back = givingBack({
+    store,
+    ruleNow: (name) => core.latest?.get(name) ?? rules.get(name),
+    onLost: () => void (counts.unreturned += 1),
+  });
 
   function assertOpen(): void {
     if (core.closed) throw inputError('HEADGATE_CLOSED', 'the limiter is closed');

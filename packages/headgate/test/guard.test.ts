@@ -329,3 +329,113 @@ describe('what the user says of the fleet', () => {
     expect(events[0]?.message).not.toMatch(/large|closed|strict/);
   });
 });
+
+describe('what was refused, given back or counted after all', () => {
+  it('is not charged: a refund without the store takes it off what is owed', async () => {
+    const limit = perDay(10);
+    const { limiter, faulty, left, recovered } = over({ api: { limit }, ...other });
+    faulty.goes('fail');
+    for (let i = 0; i < 10; i += 1) expect(await limiter.refund(await limiter.check('api', 'key'))).toBe(1);
+    await limiter.check('api', 'key');
+    faulty.goes('answer');
+    await recovered();
+    expect(await left('api', limit)).toBe(9);
+  });
+
+  it('is charged before the limiter is closed, if the store is there', async () => {
+    const limit = perDay(10);
+    const { limiter, faulty } = over({ api: { limit } });
+    faulty.goes('fail');
+    await limiter.check('api', 'key');
+    faulty.goes('answer');
+    const closing = limiter.close();
+    await closing;
+    expect(faulty.asked().at(-1)?.checks[0]).toMatchObject({ cost: 1, least: 0 });
+  });
+
+  it('of a late refusal that counts was counted by the store, and is not charged again', async () => {
+    const limit = perDay(5);
+    const { limiter, faulty, left, recovered } = over({ api: { limit, countRefused: true }, ...other });
+    faulty.goes('hold');
+    await limiter.check('api', 'key', { cost: 3 });
+    await faulty.shared.decide({ checks: [{ rule: 'api', key: 'key', limit, cost: 3 }] });
+    faulty.goes('answer');
+    faulty.release();
+    await recovered();
+    expect(await left('api', limit)).toBe(0);
+    await faulty.shared.decide({ checks: [{ rule: 'api', key: 'key', limit: perDay(7), cost: 1 }] });
+    expect(await left('api', perDay(7))).toBe(0);
+  });
+});
+
+describe('a store of the user’s own', () => {
+  it('that answers nonsense is decided without, and never becomes an unhandled rejection', async () => {
+    const store = { ...faultyStore(fakeClock()).store, decide: () => Promise.resolve(undefined as never) };
+    const limiter = createLimiter({ store, fleetSize: 1, onEvent: () => undefined, rules: { api: { limit: perDay(2) } } });
+    open.push(() => limiter.close());
+    expect(await limiter.check('api', 'key')).toMatchObject({ allowed: true, degraded: true });
+  });
+
+  it('may be a class, with places of its own', async () => {
+    const { store, goes } = faultyStore(fakeClock());
+    class Mine {
+      readonly #n = 2;
+      decide = store.decide;
+      giveBack = store.giveBack;
+      claim = store.claim;
+      extend = store.extend;
+      reset = store.reset;
+      ban = store.ban;
+      unban = store.unban;
+      ping = store.ping;
+      close = store.close;
+      placeOf(key: string): string {
+        return String(key.length % this.#n);
+      }
+    }
+    const clock = fakeClock();
+    const limiter = createLimiter({
+      store: new Mine(),
+      clock,
+      fleetSize: 1,
+      notes: { max: 0 },
+      onEvent: () => undefined,
+      rules: { api: { limit: perDay(1000) } },
+    });
+    open.push(() => limiter.close());
+    goes(({ checks }) => (checks.some(({ key }) => key === 'a') ? 'fail' : 'answer'));
+    await passing(5, () => limiter.check('api', 'a'));
+    expect(limiter.stats().unavailable).toEqual(['store']);
+    expect(await limiter.check('api', 'bb')).toMatchObject({ source: 'store' });
+    goes('answer');
+    clock.advance(1_000_000);
+    // A group over both places closes the breaker again, too.
+    const group = [
+      { rule: 'api', key: 'a' },
+      { rule: 'api', key: 'bb' },
+    ] as const;
+    expect(await limiter.checkAll(group)).toMatchObject({ source: 'store' });
+    expect(limiter.stats().unavailable).toEqual([]);
+  });
+
+  it('and a listener that rejects hurt nobody', async () => {
+    const { store, goes } = faultyStore(fakeClock());
+    const onEvent = () => Promise.reject(new Error('the webhook is away')) as unknown as undefined;
+    const limiter = createLimiter({ store, fleetSize: 1, onEvent, rules: { api: { limit: perDay(5) } } });
+    open.push(() => limiter.close());
+    goes('fail');
+    expect(await passing(10, () => limiter.check('api', 'key'))).toBe(5);
+    await turn();
+  });
+});
+
+describe('a ban lifted by another process', () => {
+  it('is lifted here too, once the store has said so', async () => {
+    const { limiter, faulty } = over({ api: { limit: perDay(5) } });
+    await limiter.ban('api', 'key', '1h');
+    await faulty.shared.unban({ rule: 'api', key: 'key', kinds: ['fixedWindow'] });
+    expect(await limiter.check('api', 'key')).toMatchObject({ allowed: true, source: 'store' });
+    faulty.goes('fail');
+    expect(await limiter.check('api', 'key')).toMatchObject({ allowed: true, degraded: true });
+  });
+});

@@ -183,6 +183,21 @@ describe('a group with a refused key', () => {
   });
 });
 
+describe('a group with a rule that counts refusals', () => {
+  it('reaches the store though another of its keys is noted', async () => {
+    const { limiter, faulty } = over({ account: { limit: perDay(1) }, ip: { limit: perDay(10), countRefused: true } });
+    const ask = () =>
+      limiter.checkAll([
+        { rule: 'account', key: 'locked' },
+        { rule: 'ip', key: '10.0.0.1' },
+      ]);
+    for (let i = 0; i < 8; i += 1) await ask();
+    const [left] = (await faulty.shared.decide({ checks: [{ rule: 'ip', key: '10.0.0.1', limit: perDay(10), cost: 1 }], dry: true }))
+      .outcomes;
+    expect(left?.remaining).toBe(2);
+  });
+});
+
 describe('while one call asks again', () => {
   it('the others of that key wait for its answer', async () => {
     const { limiter, faulty, seconds, asked } = over({ api: { limit: perDay(1) } });

@@ -39,6 +39,11 @@ export class Breaker {
     return true;
   }
 
+  /** Whether `admits` would say yes; changes nothing. */
+  due(now: number): boolean {
+    return !this.#open || (!this.#probing && now >= this.#pausedUntil);
+  }
+
   success(): void {
     this.#failures = 0;
     if (!this.#open) return;

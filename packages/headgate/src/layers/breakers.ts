@@ -10,8 +10,8 @@ export class Breakers {
   #open = 0;
 
   /** `onChange`: called when the first breaker opens, and when the last one closes. */
-  constructor({ placeOf }: Store, onChange: (state: 'open' | 'closed') => void) {
-    this.#placeOf = placeOf;
+  constructor(store: Store, onChange: (state: 'open' | 'closed') => void) {
+    this.#placeOf = store.placeOf === undefined ? undefined : (key) => store.placeOf?.(key) ?? '';
     this.#onChange = onChange;
     this.#whole = this.#make();
   }
@@ -20,13 +20,19 @@ export class Breakers {
     return this.#open > 0;
   }
 
-  /** Whether a group may go to the store. One that lies on several places only if all of them are well: it never tries one out. */
+  /** Whether a group may go to the store. One that lies on several places only if each of them is well or due: it then tries them out together. */
   admits({ checks }: Group, now: number): boolean {
     if (this.#placeOf === undefined) return this.#whole.admits(now);
     if (this.#places.size === 0) return true;
-    const place = this.#place(checks);
-    if (place !== undefined) return this.#places.get(place)?.admits(now) ?? true;
-    return !checks.some(({ key }) => this.#places.get(this.#placeOf?.(key) ?? '')?.open === true);
+    const open = this.#known(checks);
+    if (!open.every(([, breaker]) => breaker.due(now))) return false;
+    for (const [, breaker] of open) breaker.admits(now);
+    return true;
+  }
+
+  /** Whether the place of a key is not asked at present. */
+  isOpenAt(key: string): boolean {
+    return this.#placeOf === undefined ? this.#whole.open : this.#places.get(this.#placeOf(key))?.open === true;
   }
 
   success({ checks }: Group): void {
@@ -35,10 +41,10 @@ export class Breakers {
       return;
     }
     if (this.#places.size === 0) return;
-    const place = this.#place(checks);
-    if (place === undefined) return;
-    this.#places.get(place)?.success();
-    this.#places.delete(place);
+    for (const [place, breaker] of this.#known(checks)) {
+      breaker.success();
+      this.#places.delete(place);
+    }
   }
 
   failure({ checks }: Group, since: number, now: number): void {
@@ -46,9 +52,12 @@ export class Breakers {
       this.#whole.failure(since, now);
       return;
     }
-    // Of several places it is not known which one failed.
     const place = this.#place(checks);
-    if (place === undefined) return;
+    if (place === undefined) {
+      // Of several places it is not known which one failed: it only ends the trial of those that were tried out.
+      for (const [, breaker] of this.#known(checks)) if (breaker.open) breaker.failure(since, now);
+      return;
+    }
     let breaker = this.#places.get(place);
     if (breaker === undefined) {
       breaker = this.#make();
@@ -63,6 +72,15 @@ export class Breakers {
         this.#open += state === 'open' ? 1 : -1;
         if (this.#open === (state === 'open' ? 1 : 0)) this.#onChange(state);
       },
+    });
+  }
+
+  /** The breakers there are for these checks' places. */
+  #known(checks: Group['checks']): [string, Breaker][] {
+    const places = new Set(checks.map(({ key }) => this.#placeOf?.(key) ?? ''));
+    return [...places].flatMap((place): [string, Breaker][] => {
+      const breaker = this.#places.get(place);
+      return breaker === undefined ? [] : [[place, breaker]];
     });
   }
 

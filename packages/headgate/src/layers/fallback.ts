@@ -37,7 +37,7 @@ function shares(fleetSize: () => number): (limit: CountedLimit) => CountedLimit 
 
 export interface FallbackOptions {
   /** Decides by this process's share. */
-  readonly local: Pick<Store, 'ban'> & { decideNow(group: Group): GroupOutcome };
+  readonly local: Pick<Store, 'ban' | 'unban'> & { decideNow(group: Group): GroupOutcome };
   /** The store's clock, as this process believes it to be. */
   readonly clock: Clock;
   readonly fleetSize: () => number;
@@ -50,7 +50,7 @@ export interface Fallback {
   /** Decides a group, each check by its rule's `whenUnavailable`. */
   decide(group: Group): GroupOutcome;
   /** The store has not counted this group, which was decided here. */
-  owe(group: Group, decided: GroupOutcome): void;
+  owe(group: Group, decided: GroupOutcome, concerns?: (check: Check) => boolean): void;
 }
 
 const blank = { taken: 0, remaining: 0, resetAfterUs: 0, reason: 'store-unavailable' } as const;
@@ -82,6 +82,8 @@ export function fallback({ local, clock, fleetSize, answers, ledger }: FallbackO
       void local.ban({ rule, key, kinds: [basis.kind] }, left.bannedUntil - clock.nowUs()).catch(() => undefined);
       return;
     }
+    // Lifted by another process since.
+    void local.unban({ rule, key, kinds: [basis.kind] }).catch(() => undefined);
     const units = left.units === 0 ? 0 : Math.max(1, Math.floor(left.units / fleetSize()));
     const look = { rule, key, limit: basis, cost: 1 };
     const here = local.decideNow({ checks: [look], dry: true }).outcomes[0]?.remaining ?? 0;
@@ -108,11 +110,11 @@ export function fallback({ local, clock, fleetSize, answers, ledger }: FallbackO
     };
   }
 
-  function owe(group: Group, decided: GroupOutcome): void {
+  function owe(group: Group, decided: GroupOutcome, concerns: (check: Check) => boolean = () => true): void {
     if (!decided.allowed || group.dry === true) return;
     group.checks.forEach((check, index) => {
       const { whenUnavailable, least, limit, cost } = check;
-      if (limit.kind === 'concurrency' || whenUnavailable === 'refuse') return;
+      if (limit.kind === 'concurrency' || whenUnavailable === 'refuse' || !concerns(check)) return;
       const whole = whenUnavailable === 'allow' || least === 0;
       const units = whole ? cost : (decided.outcomes[index]?.taken ?? 0);
       if (units > 0) ledger.owe(check, whole ? limit : share(limit), units);

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { createMemoryStore } from '../stores/memory.js';
 import { receiptOf } from '../stores/outcome.js';
-import type { GiveBack, Group, GroupOutcome, Receipt, Store, Ticket } from '../stores/store.js';
+import type { Check, GiveBack, Group, GroupOutcome, Receipt, Store, Ticket } from '../stores/store.js';
 import { Breakers } from './breakers.js';
 import { Deadlines } from './deadlines.js';
 import { fallback } from './fallback.js';
@@ -28,6 +28,8 @@ export interface GuardedStore extends Store {
   available(): boolean;
   /** Budgets with units that were let through and not yet charged. */
   owing(): number;
+  /** Units that will never be charged, as there were too many budgets to keep in mind. */
+  lost(): number;
 }
 
 /** A store of somebody's own may throw where it should reject. */
@@ -40,6 +42,10 @@ function attempt<T>(call: () => Promise<T>): Promise<T> {
 }
 
 const isForeign = (error: unknown): boolean => error instanceof StoreError && error.code === 'HEADGATE_FOREIGN_VALUE';
+
+/** Whether a store of somebody's own keeps the contract. */
+const isAnswer = (answer: GroupOutcome | undefined, { checks }: Group): answer is GroupOutcome =>
+  answer !== undefined && Number.isFinite(answer.now) && Array.isArray(answer.outcomes) && answer.outcomes.length === checks.length;
 
 /** By when a verb that is no decision is given up, in milliseconds. */
 const verbDeadlineMs = 1000;
@@ -55,9 +61,10 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
   const local = createMemoryStore({ clock: storeClock });
   const answers = new LastAnswers();
   const ledger = new Ledger({
-    store,
+    store: { decide: charge },
     clock: storeClock,
-    onAnswer: (check, answer) => learn({ checks: [check] }, answer),
+    isAway: ({ key }) => breakers.isOpenAt(key),
+    onAnswer: (check, answer) => learn({ checks: [check] }, answer, true),
   });
   const alone = fallback({ local, clock: storeClock, fleetSize, answers, ledger });
   const nowMs = (): number => clock.nowUs() / 1000;
@@ -65,13 +72,22 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
   const decisions = new Deadlines(deadlineMs);
   const verbs = new Deadlines(verbDeadlineMs);
 
-  function learn(group: Group, { now, outcomes }: GroupOutcome): void {
-    aheadUs = now - clock.nowUs();
+  /** A late answer's reading of the clock is old: local windows would end twice. */
+  function learn(group: Group, { now, outcomes }: GroupOutcome, late = false): void {
+    if (!late) aheadUs = now - clock.nowUs();
     for (let i = 0; i < group.checks.length; i += 1) {
       const check = group.checks[i];
       const outcome = outcomes[i];
       if (check?.whenUnavailable === 'local' && outcome !== undefined) answers.remember(check, outcome, now);
     }
+  }
+
+  /** A charge that is never answered must not hold up its key for ever; what was not sent by then never is. */
+  function charge(group: Group, ticket?: Ticket): Promise<GroupOutcome> {
+    return within('charge', () => store.decide(group, ticket)).catch((error: unknown) => {
+      if (ticket) ticket.cancelled = true;
+      throw error;
+    });
   }
 
   /** What is owed for these budgets comes first: the store must not decide on counters that lack it. */
@@ -84,20 +100,24 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
   }
 
   /** The store has taken for a request that was refused here. */
-  function undo(group: Group, { now, outcomes }: GroupOutcome): void {
+  function undo(group: Group, { now, outcomes }: GroupOutcome, concerns: (check: Check, index: number) => boolean): void {
     group.checks.forEach((check, index) => {
       const outcome = outcomes[index];
-      const receipt = outcome && !check.countRefused ? receiptOf(check, outcome, { now, degraded: false }) : undefined;
+      const receipt =
+        outcome && !check.countRefused && concerns(check, index) ? receiptOf(check, outcome, { now, degraded: false }) : undefined;
       if (receipt) attempt(() => store.giveBack({ receipt, units: receipt.taken })).catch(onLost);
     });
   }
 
   /** The store's answer, when the caller has had ours. */
   function reconcile(group: Group, ours: GroupOutcome, theirs: GroupOutcome): void {
-    learn(group, theirs);
+    learn(group, theirs, true);
     if (group.dry === true) return;
-    if (theirs.allowed && !ours.allowed) undo(group, theirs);
-    else if (!theirs.allowed) alone.owe(group, ours);
+    // A holder that the caller was given no receipt of could never be released.
+    if (theirs.allowed)
+      undo(group, theirs, ({ holder }, index) => !ours.allowed || (holder !== undefined && ours.outcomes[index]?.taken === 0));
+    // The store has counted those that count refusals.
+    else alone.owe(group, ours, ({ countRefused }) => countRefused !== true);
   }
 
   function decide(group: Group, asked?: Ticket): Promise<GroupOutcome> {
@@ -124,30 +144,32 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
         breakers.failure(group, since, nowMs());
         answer();
       }, asked?.since);
-      ask(group, ticket).then(
-        (theirs) => {
-          if (ours !== undefined) {
-            reconcile(group, ours, theirs);
-            return;
-          }
+      const failed = (error: unknown): void => {
+        const foreign = isForeign(error);
+        if (ours === undefined) {
           decisions.stop(waiting);
-          learn(group, theirs);
-          breakers.success(group);
-          resolve(theirs);
-          if (ledger.size > 0) void ledger.drain();
-        },
-        (error: unknown) => {
-          const foreign = isForeign(error);
-          if (ours === undefined) {
-            decisions.stop(waiting);
-            if (foreign) breakers.success(group);
-            else breakers.failure(group, since, nowMs());
-          }
-          const answered = ours ?? answer();
-          // Sent, and the connection lost: it may have been counted, and is not counted twice.
-          if (!ticket.sent && !foreign && answered !== undefined) alone.owe(group, answered);
-        },
-      );
+          if (foreign) breakers.success(group);
+          else breakers.failure(group, since, nowMs());
+        }
+        const answered = ours ?? answer();
+        // Sent, and the connection lost: it may have been counted, and is not counted twice.
+        if (!ticket.sent && !foreign && answered !== undefined) alone.owe(group, answered);
+      };
+      ask(group, ticket).then((theirs) => {
+        if (!isAnswer(theirs, group)) {
+          failed(new StoreError('the store answered with something that is no outcome'));
+          return;
+        }
+        if (ours !== undefined) {
+          reconcile(group, ours, theirs);
+          return;
+        }
+        decisions.stop(waiting);
+        learn(group, theirs);
+        breakers.success(group);
+        resolve(theirs);
+        if (ledger.size > 0) void ledger.drain();
+      }, failed);
     });
   }
 
@@ -169,10 +191,15 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
     return result;
   }
 
+  async function giveBackHere(item: GiveBack): Promise<number> {
+    const units = await here(item.receipt, (of) => of.giveBack(item));
+    ledger.forgive(item.receipt, units);
+    return units;
+  }
+
   return {
     decide,
-    giveBack: (item: GiveBack) =>
-      item.receipt.degraded ? here(item.receipt, (of) => of.giveBack(item)) : within('give back', () => store.giveBack(item)),
+    giveBack: (item: GiveBack) => (item.receipt.degraded ? giveBackHere(item) : within('give back', () => store.giveBack(item))),
     claim: (receipt, onceId) => (receipt.degraded ? local.claim(receipt, onceId) : within('claim', () => store.claim(receipt, onceId))),
     extend: (receipt) => (receipt.degraded ? here(receipt, (of) => of.extend(receipt)) : within('extend', () => store.extend(receipt))),
     async reset(target) {
@@ -181,7 +208,8 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
       await within('reset', () => store.reset(target));
     },
     async ban(target, us) {
-      await local.ban(target, us);
+      // Full of closed budgets, it has no room; the store has.
+      await local.ban(target, us).catch(() => undefined);
       await within('ban', () => store.ban(target, us));
     },
     async unban(target) {
@@ -190,10 +218,13 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
     },
     ping: () => within('ping', () => store.ping()),
     async close() {
+      // What passed without the store is charged before the process goes, if the store is there.
+      if (ledger.size > 0 && !breakers.open) await within('charge', () => ledger.drain()).catch(() => undefined);
       await local.close();
       await store.close();
     },
     available: () => !breakers.open,
     owing: () => ledger.size,
+    lost: () => ledger.lost,
   };
 }

@@ -2,7 +2,7 @@ import { algorithmOf } from '../algorithms/index.js';
 import type { Clock } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { sizeOf, type CountedLimit } from '../limit.js';
-import type { Check, GroupOutcome, Store, Target, Ticket } from '../stores/store.js';
+import type { Check, GroupOutcome, Receipt, Store, Target, Ticket } from '../stores/store.js';
 
 /** Budgets that may be owed for at once; the bound of what a long outage holds in memory. */
 const mostEntries = 100_000;
@@ -20,11 +20,21 @@ interface Entry {
 }
 
 export interface LedgerOptions {
-  readonly store: Store;
+  readonly store: Pick<Store, 'decide'>;
   /** The store's clock, as this process believes it to be. */
   readonly clock: Pick<Clock, 'nowUs'>;
+  /** Whether the server of this check's key is not asked at present. */
+  readonly isAway: (check: Check) => boolean;
   /** The store's answer to a charge. */
   readonly onAnswer: (check: Check, answer: GroupOutcome) => void;
+}
+
+function* take<T>(items: Iterable<T>, count: number): Iterable<T> {
+  let left = count;
+  for (const item of items) {
+    if (left-- <= 0) return;
+    yield item;
+  }
 }
 
 const pageOf = (rule: string, kind: CountedLimit['kind'], key: string): string => `${rule}\n${kind}\n${key}`;
@@ -70,6 +80,15 @@ export class Ledger {
     this.#add(entry, units);
   }
 
+  /** Units that passed here came back before they were charged. */
+  forgive({ rule, key, limit }: Receipt, units: number): void {
+    const entry = this.#entries.get(pageOf(rule, limit.kind, key));
+    if (entry?.state === undefined) return;
+    const owed = this.#owedBy(entry) - Math.floor(units);
+    entry.state = undefined;
+    if (owed > 0) this.#add(entry, owed);
+  }
+
   forget({ rule, key, kinds }: Target): void {
     for (const kind of kinds) this.#entries.delete(pageOf(rule, kind, key));
   }
@@ -91,12 +110,17 @@ export class Ledger {
     this.#draining = true;
     for (let going = true; going && this.#entries.size > 0;) {
       const some: Entry[] = [];
-      for (const entry of this.#entries.values()) {
-        some.push(entry);
-        if (some.length === chargesAtOnce) break;
+      let away = 0;
+      for (const [id, entry] of [...take(this.#entries, chargesAtOnce)]) {
+        if (this.#options.isAway(entry.check)) {
+          // Behind the others, which it must not hold up.
+          this.#entries.delete(id);
+          this.#entries.set(id, entry);
+          away += 1;
+        } else some.push(entry);
       }
       const charged = await Promise.all(some.map((entry) => this.#charge(entry)));
-      going = charged.every(Boolean);
+      going = away === 0 && charged.every(Boolean);
     }
     this.#draining = false;
   }
@@ -125,6 +149,7 @@ export class Ledger {
 
   async #send(entry: Entry): Promise<boolean> {
     const units = this.#owedBy(entry);
+    const { state } = entry;
     entry.state = undefined;
     const ticket: Ticket = { cancelled: false, sent: false };
     let charged = true;
@@ -137,7 +162,8 @@ export class Ledger {
       charged = false;
       // Sent and not answered, it may have been charged: never twice. A value of somebody else's is never charged at all.
       const unchargeable = ticket.sent || (error instanceof StoreError && error.code === 'HEADGATE_FOREIGN_VALUE');
-      if (!unchargeable) this.#add(entry, units);
+      if (!unchargeable && entry.state === undefined) entry.state = state;
+      else if (!unchargeable) this.#add(entry, this.#owedBy({ ...entry, state }));
     }
     // Unless more came to be owed meanwhile.
     if (entry.state === undefined && this.#entries.get(idOf(entry.check)) === entry) this.#entries.delete(idOf(entry.check));

@@ -146,7 +146,9 @@ export function notes({ store, max, clock }: NotesOptions): NotedStore {
 
   function decide(group: Group, ticket?: Ticket): Promise<GroupOutcome> {
     if (group.dry === true) return store.decide(group, ticket);
-    return book.size === 0 ? ask(group, ticket) : decideNoted(group, ticket, true);
+    // What counts refusals must reach the store, whoever refuses.
+    const counting = group.checks.length > 1 && group.checks.some(({ countRefused }) => countRefused);
+    return book.size === 0 || counting ? ask(group, ticket) : decideNoted(group, ticket, true);
   }
 
   function decideNoted(group: Group, ticket: Ticket | undefined, mayWait: boolean): Promise<GroupOutcome> {

@@ -24,7 +24,7 @@ export interface StackOptions {
 /** The layers, and what they tell. */
 export interface Stack {
   readonly store: Store;
-  readonly gauges: () => Pick<LimiterStats, 'noted' | 'notes' | 'owing' | 'fleet' | 'unavailable'>;
+  readonly gauges: () => Omit<LimiterStats, 'checks' | 'degraded' | 'unreturned'>;
   readonly onRules: (rules: ReadonlyMap<string, Rule>) => void;
 }
 
@@ -76,7 +76,7 @@ export function layersOver({ store, deadlineMs, fleetSize, mostNotes, clock, onE
     return { name: name ?? 'store', store: guard({ store: inner, deadlineMs, fleetSize: processes.assumed, clock, onChange, onLost }) };
   };
 
-  const shards = store.shards?.map(({ weight, ...shard }) => ({ weight, ...guarded(shard.store, shard.name) }));
+  const shards = store.shards?.map((shard) => ({ weight: shard.weight, ...guarded(shard.store, shard.name) }));
   const guards = shards ?? [guarded(store)];
   const inner = shards === undefined ? (guards[0]?.store ?? store) : shardedStore(shards);
   const noted = mostNotes === 0 ? undefined : notes({ store: inner, max: mostNotes, clock });
@@ -93,6 +93,8 @@ export function layersOver({ store, deadlineMs, fleetSize, mostNotes, clock, onE
     gauges: () => ({
       noted: noted?.notes().refused ?? 0,
       notes: noted?.notes().size ?? 0,
+      notesDropped: noted?.notes().dropped ?? 0,
+      uncharged: guards.reduce((sum, { store: { lost } }) => sum + lost(), 0),
       owing: guards.reduce((sum, { store: { owing } }) => sum + owing(), 0),
       fleet: processes.size(),
       unavailable: guards.filter(({ store: { available } }) => !available()).map(({ name }) => name),

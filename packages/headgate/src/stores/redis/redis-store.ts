@@ -68,7 +68,14 @@ export function createRedisStore(options: RedisStoreOptions, internals: RedisSto
   const [only] = servers;
   if (options.clients === undefined && only !== undefined)
     return oneRedis({ adapter: resolveAdapter(only.client), prefix, encode }, internals);
-  const shards = servers.map(({ name, client, weight, where }) => ({ name, weight, adapter: resolveAdapter(client, where) }));
+  const shards: { name: string; weight: number; adapter: RedisAdapter }[] = [];
+  try {
+    for (const { name, client, weight, where } of servers) shards.push({ name, weight, adapter: resolveAdapter(client, where) });
+  } catch (error) {
+    // Their connections are open already, and nobody else could close them.
+    for (const { adapter } of shards) void adapter.close();
+    throw error;
+  }
   return shardedStore(
     shards.map(({ name, weight, adapter }) => ({ name, weight, store: oneRedis({ adapter, prefix, encode }, internals) })),
   );
@@ -110,7 +117,10 @@ function oneRedis({ adapter, prefix, encode: encodeTag }: OneRedis, { editScript
         : decodeBuckets(await scripts.takeBuckets.run(adapter, call.keys, call.args), groups);
     if (now !== undefined) aheadUs = now - clock.nowUs();
     const odd = groups.filter((_, index) => verdicts[index] === 'odd');
-    const decided = odd.length === 0 ? [] : await runDecide(odd);
+    const decided =
+      odd.length === 0
+        ? []
+        : await runDecide(odd).catch((cause: unknown) => odd.map(() => new StoreError('Redis answered with an error', { cause })));
     return verdicts.map((verdict) =>
       verdict === 'odd' ? (decided.shift() ?? new StoreError('Redis answered for fewer checks than were asked')) : verdict,
     );
