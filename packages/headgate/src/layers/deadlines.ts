@@ -1,9 +1,8 @@
 /** A call that waits, linked to its neighbours: one that is answered is taken out at once, and leaves nothing behind. */
 export interface Waiting {
   until: number;
-  readonly onTime: () => void;
-  before: Waiting | undefined;
-  after: Waiting | undefined;
+  before: this | undefined;
+  after: this | undefined;
   over: boolean;
   /** Was given the time of a stall back, which happens once. */
   excused: boolean;
@@ -17,36 +16,40 @@ const stallMs = 2;
  * that already lie in a socket are read first (one more turn of the loop), and what could not be sent during a stall of this process
  * gets the time back, up to one deadline: its stall is not the store's.
  */
-export class Deadlines {
+export class Deadlines<W extends Waiting> {
   readonly #ms: number;
-  #first: Waiting | undefined;
-  #last: Waiting | undefined;
+  readonly #onTime: (waiting: W) => void;
+  #first: W | undefined;
+  #last: W | undefined;
   #timer: NodeJS.Timeout | undefined;
   #due = 0;
 
-  constructor(ms: number) {
+  /** `onTime`: called once the deadline of a call has passed, unless the call is stopped before. */
+  constructor(ms: number, onTime: (waiting: W) => void) {
     this.#ms = ms;
+    this.#onTime = onTime;
   }
 
-  /** Calls `onTime` once the deadline has passed, unless the call is stopped before. `since`: when its caller began to wait. */
-  start(onTime: () => void, since = performance.now()): Waiting {
+  /** A call begins to wait. `since`: when its caller did. */
+  start(waiting: W, since = performance.now()): void {
     const until = since + this.#ms;
     let before = this.#last;
     // Only one that has waited elsewhere before goes ahead of others.
     while (before !== undefined && before.until > until) before = before.before;
     const after = before === undefined ? this.#first : before.after;
-    const waiting: Waiting = { until, onTime, before, after, over: false, excused: false };
+    waiting.until = until;
+    waiting.before = before;
+    waiting.after = after;
     if (before) before.after = waiting;
     else this.#first = waiting;
     if (after) after.before = waiting;
     else this.#last = waiting;
     if (this.#timer === undefined || until < this.#due) this.#arm(until - performance.now());
     else if (before === after) this.#timer.ref();
-    return waiting;
   }
 
   /** The call is answered. */
-  stop(waiting: Waiting): void {
+  stop(waiting: W): void {
     if (waiting.over) return;
     waiting.over = true;
     const { before, after } = waiting;
@@ -82,7 +85,7 @@ export class Deadlines {
         break;
       }
       this.stop(waiting);
-      waiting.onTime();
+      this.#onTime(waiting);
     }
   }
 

@@ -22,11 +22,13 @@ export class LastAnswers {
   /** When `remaining` no longer holds: the end of the window, or of a ban; buckets refill instead. */
   readonly #until = new Float64Array(places);
 
+  /** Of the key looked at last. */
+  #print = 0;
+
   remember(check: Check, outcome: Outcome, now: number): void {
-    const hash = hashOf(check);
-    const place = hash & (places - 1);
+    const place = this.#placeOf(check);
     const banned = outcome.reason === 'banned';
-    this.#prints[place] = printOf(check, hash);
+    this.#prints[place] = this.#print;
     this.#remaining[place] = banned ? -1 : outcome.remaining;
     this.#at[place] = now;
     this.#until[place] = banned ? now + outcome.retryAfterUs : (outcome.windowEnd ?? now + outcome.resetAfterUs);
@@ -34,29 +36,34 @@ export class LastAnswers {
 
   /** What a key has left at `now`, by the store's clock; undefined if that is not known, or it has its full limit again. */
   left(check: Check, now: number): Left | undefined {
-    const hash = hashOf(check);
-    const place = hash & (places - 1);
+    const place = this.#placeOf(check);
     const at = this.#at[place] ?? 0;
     const until = this.#until[place] ?? 0;
     const remaining = this.#remaining[place] ?? 0;
-    if (at === 0 || this.#prints[place] !== printOf(check, hash) || now >= until) return undefined;
+    if (at === 0 || this.#prints[place] !== this.#print || now >= until) return undefined;
     if (remaining < 0) return { units: 0, bannedUntil: until };
     const { limit } = check;
     if (limit.kind !== 'tokenBucket') return { units: remaining, bannedUntil: 0 };
     const flowed = (Math.max(0, now - at) * limit.creditUnits) / limit.creditUs / millionth;
     return { units: Math.min(limit.capacity, Math.floor(remaining + flowed)), bannedUntil: 0 };
   }
-}
 
-function mix(hash: number, text: string): number {
-  let mixed = hash;
-  for (let i = 0; i < text.length; i += 1) mixed = Math.imul(mixed ^ text.charCodeAt(i), 0x01000193);
-  return mixed;
+  /** FNV-1a (32 bits) twice in one pass: where a key is, and the print that tells it from others there. */
+  #placeOf({ rule, key, limit }: Check): number {
+    // No two kinds share both.
+    let hash = 0x811c9dc5 ^ (limit.kind.length << 8) ^ limit.kind.charCodeAt(0);
+    let print = 0x2f0b4c47;
+    for (let i = 0; i < rule.length; i += 1) {
+      const unit = rule.charCodeAt(i);
+      hash = Math.imul(hash ^ unit, 0x01000193);
+      print = Math.imul(print ^ unit, 0x5bd1e995);
+    }
+    for (let i = 0; i < key.length; i += 1) {
+      const unit = key.charCodeAt(i);
+      hash = Math.imul(hash ^ unit, 0x01000193);
+      print = Math.imul(print ^ unit, 0x5bd1e995);
+    }
+    this.#print = (print ^ hash) >>> 0;
+    return (hash ^ (hash >>> 15)) & (places - 1);
+  }
 }
-
-// FNV-1a (32 bits), and for the print once more from another start: two keys that share a place are told apart.
-const hashOf = ({ rule, key }: Check): number => {
-  const hash = mix(mix(0x811c9dc5, rule), key);
-  return hash ^ (hash >>> 15);
-};
-const printOf = ({ key, limit }: Check, hash: number): number => (mix(hash ^ 0x5bd1e995, limit.kind) ^ mix(0x2f0b4c47, key)) >>> 0;
