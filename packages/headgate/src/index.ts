@@ -35,7 +35,20 @@ export type { Decision, GroupDecision, Reason, Source } from './decision.js';
 
 /** The store in memory, and the contract of every store. */
 export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores/memory.js';
-export type { Beat, Check, GiveBack, Group, GroupOutcome, Members, Outcome, Receipt, Store, Target, Ticket } from './stores/store.js';
+export type {
+  Asking,
+  Beat,
+  Check,
+  GiveBack,
+  Group,
+  GroupOutcome,
+  Members,
+  Outcome,
+  Receipt,
+  Store,
+  Target,
+  Ticket,
+} from './stores/store.js';
 export { systemClock, type Clock } from './clock.js';
 
 /** What a limiter tells of itself. */

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { createMemoryStore } from '../stores/memory.js';
 import { receiptOf } from '../stores/outcome.js';
-import type { Check, GiveBack, Group, GroupOutcome, Receipt, Store, Ticket } from '../stores/store.js';
+import type { Asking, Check, GiveBack, Group, GroupOutcome, Receipt, Store, Ticket } from '../stores/store.js';
 import { Breakers } from './breakers.js';
 import { Deadlines, type Waiting } from './deadlines.js';
 import { fallback } from './fallback.js';
@@ -41,20 +41,53 @@ function attempt<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
+const nobody = (): void => undefined;
+
 const isForeign = (error: unknown): boolean => error instanceof StoreError && error.code === 'HEADGATE_FOREIGN_VALUE';
 
 /** Whether a store of somebody's own keeps the contract. */
 const isAnswer = (answer: GroupOutcome | undefined, { checks }: Group): answer is GroupOutcome =>
   answer !== undefined && Number.isFinite(answer.now) && Array.isArray(answer.outcomes) && answer.outcomes.length === checks.length;
 
-/** One decision on its way: what waits, what is sent, and our own answer once the store's is not waited for any more. One object, as it is made for every check. */
-interface Call extends Waiting, Ticket {
+/** What becomes of a call. */
+interface Fates {
+  answered(call: Call, theirs: GroupOutcome): void;
+  failed(call: Call, error: unknown): void;
+}
+
+/**
+ * One decision on its way: what waits, what is sent, what is told of the answer, and our own answer once the store's is not waited
+ * for any more. One object, as one is made for every check.
+ */
+class Call implements Waiting, Asking {
+  until = 0;
+  before: this | undefined = undefined;
+  after: this | undefined = undefined;
+  over = false;
+  excused = false;
+  cancelled = false;
+  sent = false;
+  ours: GroupOutcome | undefined = undefined;
+  resolve: (answer: GroupOutcome) => void = nobody;
+  reject: (error: unknown) => void = nobody;
   readonly group: Group;
   /** When it began, in milliseconds of the clock. */
   readonly began: number;
-  readonly resolve: (answer: GroupOutcome) => void;
-  readonly reject: (error: unknown) => void;
-  ours: GroupOutcome | undefined;
+  readonly #fates: Fates;
+
+  constructor(group: Group, began: number, fates: Fates) {
+    this.group = group;
+    this.began = began;
+    this.#fates = fates;
+  }
+
+  answered(theirs: GroupOutcome): void {
+    this.#fates.answered(this, theirs);
+  }
+
+  failed(error: unknown): void {
+    this.#fates.failed(this, error);
+  }
 }
 
 interface VerbCall extends Waiting {
@@ -85,6 +118,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
   const nowMs = (): number => clock.nowUs() / 1000;
   const breakers = new Breakers(store, (state) => onChange(state === 'open' ? 'unavailable' : 'available'));
   const decisions = new Deadlines<Call>(deadlineMs, late);
+  const fates: Fates = { answered, failed };
   const verbs = new Deadlines<VerbCall>(verbDeadlineMs, ({ giveUp }) => giveUp());
 
   /** A late answer's reading of the clock is old: local windows would end twice. */
@@ -110,12 +144,23 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
   }
 
   /** What is owed for these budgets comes first: the store must not decide on counters that lack it. */
-  function ask(group: Group, ticket: Ticket): Promise<GroupOutcome> {
-    if (ledger.size === 0) return attempt(() => store.decide(group, ticket));
-    return ledger.settle(group.checks).then((settled) => {
-      if (!settled || ticket.cancelled) throw new StoreError('what the store is owed could not be charged');
-      return store.decide(group, ticket);
-    });
+  function ask(call: Call): void {
+    const { group } = call;
+    if (ledger.size === 0 && store.ask !== undefined) {
+      store.ask(group, call);
+      return;
+    }
+    const answer =
+      ledger.size === 0
+        ? attempt(() => store.decide(group, call))
+        : ledger.settle(group.checks).then((settled) => {
+            if (!settled || call.cancelled) throw new StoreError('what the store is owed could not be charged');
+            return store.decide(group, call);
+          });
+    answer.then(
+      (theirs) => answered(call, theirs),
+      (error: unknown) => failed(call, error),
+    );
   }
 
   /** The store has taken for a request that was refused here. */
@@ -146,28 +191,14 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
       alone.owe(group, ours);
       return Promise.resolve(ours);
     }
-    return new Promise((resolve, reject) => {
-      // Written out: with a spread in it, a check took five times as long.
-      const call: Call = {
-        until: 0,
-        before: undefined,
-        after: undefined,
-        over: false,
-        excused: false,
-        cancelled: false,
-        sent: false,
-        group,
-        began,
-        resolve,
-        reject,
-        ours: undefined,
-      };
-      decisions.start(call, asked?.since);
-      ask(group, call).then(
-        (theirs) => answered(call, theirs),
-        (error: unknown) => failed(call, error),
-      );
+    const call = new Call(group, began, fates);
+    const decision = new Promise<GroupOutcome>((resolve, reject) => {
+      call.resolve = resolve;
+      call.reject = reject;
     });
+    decisions.start(call, asked?.since);
+    ask(call);
+    return decision;
   }
 
   function answerAlone(call: Call): void {

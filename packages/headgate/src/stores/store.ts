@@ -129,6 +129,12 @@ export interface Ticket {
   readonly since?: number;
 }
 
+/** A decision on its way that is told of its answer, once, by a call of one of the two. */
+export interface Asking extends Ticket {
+  answered(answer: GroupOutcome): void;
+  failed(error: unknown): void;
+}
+
 /**
  * Holds the counters. Every implementation passes the store cases (`headgate/testing`).
  *
@@ -146,6 +152,8 @@ export interface Store {
   placeOf?(key: string): string;
   /** Decides a group. MUST leave an absent key absent if nothing was taken. */
   decide(group: Group, ticket?: Ticket): Promise<GroupOutcome>;
+  /** Optional: the same as `decide`, for who asks so often that promises count. MUST NOT throw. */
+  ask?(group: Group, call: Asking): void;
   /**
    * Returns units, and answers how many were really returned. Into a window or period only while it is the one that the
    * units were taken from; into a bucket at most units - refill x (now - taken at), and nothing while others hold turns in its future. MUST NOT return more than was taken,

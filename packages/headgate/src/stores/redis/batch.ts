@@ -1,5 +1,5 @@
 import { StoreError } from '../../errors.js';
-import type { Group, GroupOutcome, Ticket } from '../store.js';
+import type { Asking, Group, GroupOutcome, Ticket } from '../store.js';
 import { wasNotSent, type RedisAdapter } from './adapters/adapter.js';
 import type { Verdict } from './wire.js';
 
@@ -15,8 +15,8 @@ const mostWaiting = 50_000;
 interface Waiting {
   readonly group: Group;
   readonly ticket: Ticket | undefined;
-  readonly resolve: (outcome: GroupOutcome) => void;
-  readonly reject: (error: unknown) => void;
+  /** Who is told. */
+  readonly call: Pick<Asking, 'answered' | 'failed'>;
   /** Asked once more with the store's own time, after the borders of a calendar were stale. */
   retried: boolean;
 }
@@ -80,13 +80,16 @@ export class Batch {
   }
 
   decide(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
-    return new Promise((resolve, reject) => {
-      if (this.#waiting >= mostWaiting) {
-        reject(new StoreError(`over ${mostWaiting} checks wait for Redis`));
-        return;
-      }
-      this.#push({ group, ticket, resolve, reject, retried: false });
-    });
+    return new Promise((answered, failed) => this.#ask(group, ticket, { answered, failed }));
+  }
+
+  ask(group: Group, call: Asking): void {
+    this.#ask(group, call, call);
+  }
+
+  #ask(group: Group, ticket: Ticket | undefined, call: Waiting['call']): void {
+    if (this.#waiting >= mostWaiting) call.failed(new StoreError(`over ${mostWaiting} checks wait for Redis`));
+    else this.#push({ group, ticket, call, retried: false });
   }
 
   #push(item: Waiting): void {
@@ -134,7 +137,7 @@ export class Batch {
       const waiting = [...lane.light, ...lane.heavy];
       lane.light = [];
       lane.heavy = [];
-      for (const item of this.#leaving(waiting)) item.reject(new StoreError('Redis is not connected'));
+      for (const item of this.#leaving(waiting)) item.call.failed(new StoreError('Redis is not connected'));
       // Looked at once more, and forgotten if nothing is on its way.
       this.#mark(lane);
     }
@@ -174,7 +177,7 @@ export class Batch {
   /** Of those that leave the queue, the ones that somebody still waits for. */
   #wanted(items: Waiting[]): Waiting[] {
     const dropped = this.#leaving(items).filter(({ ticket }) => ticket?.cancelled);
-    for (const item of dropped) item.reject(new StoreError('dropped before it was sent'));
+    for (const item of dropped) item.call.failed(new StoreError('dropped before it was sent'));
     return dropped.length === 0 ? items : items.filter(({ ticket }) => !ticket?.cancelled);
   }
 
@@ -188,7 +191,7 @@ export class Batch {
       const error = cause instanceof StoreError ? cause : new StoreError('Redis answered with an error', { cause });
       for (const item of items) {
         if (item.ticket && (wasNotSent(cause) || isRefusal(cause))) item.ticket.sent = false;
-        item.reject(error);
+        item.call.failed(error);
       }
     }
   }
@@ -197,8 +200,9 @@ export class Batch {
     if (verdict === 'stale' && !item.retried) {
       item.retried = true;
       this.#push(item);
-    } else if (verdict === undefined || verdict === 'stale') item.reject(new StoreError('Redis answered for fewer checks than were asked'));
-    else if (verdict instanceof StoreError) item.reject(verdict);
-    else item.resolve(verdict);
+    } else if (verdict === undefined || verdict === 'stale')
+      item.call.failed(new StoreError('Redis answered for fewer checks than were asked'));
+    else if (verdict instanceof StoreError) item.call.failed(verdict);
+    else item.call.answered(verdict);
   }
 }

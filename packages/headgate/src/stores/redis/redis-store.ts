@@ -4,7 +4,7 @@ import { systemClock } from '../../clock.js';
 import { shardedStore } from '../sharded.js';
 import { returnableUntil } from '../outcome.js';
 import { decideSplit } from '../split.js';
-import type { Check, GiveBack, Group, GroupOutcome, Receipt, Store, Target, Ticket } from '../store.js';
+import type { Asking, Check, GiveBack, Group, GroupOutcome, Receipt, Store, Target, Ticket } from '../store.js';
 import { resolveAdapter } from './adapters/resolve.js';
 import type { RedisAdapter } from './adapters/adapter.js';
 import { Batch } from './batch.js';
@@ -149,6 +149,15 @@ function oneRedis({ adapter, prefix, encode: encodeTag }: OneRedis, { editScript
     return decideSplit(group, { placeOf: slot, decide: (part) => batch.decide(part, ticket), giveBack });
   }
 
+  function askFor(group: Group, call: Asking): void {
+    if (!closed && (!clustered || group.checks.length === 1)) batch.ask(group, call);
+    else
+      decide(group, call).then(
+        (answer) => call.answered(answer),
+        (error: unknown) => call.failed(error),
+      );
+  }
+
   function giveBack({ receipt, units, onceId }: GiveBack): Promise<number> {
     const { rule, key, limit, takenAt, windowEnd = 0, holder = '' } = receipt;
     const keys = [format.state(rule, key, limit.kind)];
@@ -167,6 +176,7 @@ function oneRedis({ adapter, prefix, encode: encodeTag }: OneRedis, { editScript
   return {
     ...(clustered && { placeOf: (key: string) => slot({ key }) }),
     decide,
+    ask: askFor,
     giveBack,
     claim: (receipt, onceId) =>
       ask('claim', async () => {
