@@ -18,6 +18,8 @@ export interface GuardOptions {
   readonly clock: Clock;
   /** Once for each change: the store is asked no more, or is in use again. */
   readonly onChange: (state: 'unavailable' | 'available') => void;
+  /** Told of each answer that came in time, asked for at a microsecond of the clock; what it returns is what the caller gets. */
+  readonly hear: (group: Group, answer: GroupOutcome, askedAt: number) => GroupOutcome;
   /** Units that stay taken, as what should have given them back failed. */
   readonly onLost: () => void;
 }
@@ -101,7 +103,7 @@ const verbDeadlineMs = 1000;
  * Puts a deadline and a breaker before a store: a decision that is late or fails is made without it, by the rule's
  * `whenUnavailable`, and charged to the store once it is back, if it can be known that it was not counted.
  */
-export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }: GuardOptions): GuardedStore {
+export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onLost }: GuardOptions): GuardedStore {
   /** The store's clock less ours, by its last answer. */
   let aheadUs = 0;
   let readUs = 0;
@@ -237,7 +239,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, onLost }:
       decisions.stop(call);
       learn(group, theirs);
       breakers.success(group);
-      call.resolve(theirs);
+      call.resolve(hear(group, theirs, call.began * 1000));
       if (ledger.size > 0) void ledger.drain();
     }
   }

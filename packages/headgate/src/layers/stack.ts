@@ -7,8 +7,8 @@ import type { Rule } from '../rule.js';
 import { shardedStore } from '../stores/sharded.js';
 import type { Store } from '../stores/store.js';
 import { fleet } from './fleet.js';
-import { guard } from './guard.js';
-import { notes } from './notes.js';
+import { guard, type GuardOptions } from './guard.js';
+import { notes, type NotedStore } from './notes.js';
 
 export interface StackOptions {
   readonly store: Store;
@@ -64,6 +64,9 @@ export function layersOver({ store, deadlineMs, fleetSize, mostNotes, clock, onE
   const warnOfSmallLimits = smallLimits(onEvent);
   const processes = fleet({ configured: fleetSize, clock, onEvent, onGrowth: (size) => warnOfSmallLimits(rules, size) });
 
+  let noted: NotedStore | undefined;
+  const hear: GuardOptions['hear'] = (group, answer, askedAt) => noted?.hear(group, answer, askedAt) ?? answer;
+
   const guarded = (inner: Store, name?: string) => {
     const about = name === undefined ? 'the store' : `shard ${name}`;
     const of = name === undefined ? {} : { shard: name };
@@ -73,13 +76,16 @@ export function layersOver({ store, deadlineMs, fleetSize, mostNotes, clock, onE
     };
     const onChange = (type: 'unavailable' | 'available'): void => onEvent({ type, ...of, message: texts[type] });
     processes.join({ name, store: inner, layout: layoutOf(name, store.shards) });
-    return { name: name ?? 'store', store: guard({ store: inner, deadlineMs, fleetSize: processes.assumed, clock, onChange, onLost }) };
+    return {
+      name: name ?? 'store',
+      store: guard({ store: inner, deadlineMs, fleetSize: processes.assumed, clock, onChange, hear, onLost }),
+    };
   };
 
   const shards = store.shards?.map((shard) => ({ weight: shard.weight, ...guarded(shard.store, shard.name) }));
   const guards = shards ?? [guarded(store)];
   const inner = shards === undefined ? (guards[0]?.store ?? store) : shardedStore(shards);
-  const noted = mostNotes === 0 ? undefined : notes({ store: inner, max: mostNotes, clock });
+  if (mostNotes > 0) noted = notes({ store: inner, max: mostNotes, clock, heard: true });
   const outer = noted ?? inner;
 
   return {
