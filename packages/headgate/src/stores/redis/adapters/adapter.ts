@@ -31,7 +31,7 @@ export const noop = (): void => undefined;
 /** Milliseconds before the next attempt to connect: a Redis that comes back is in use again well within a second. */
 export function retryDelay(attempt: number): number {
   // Each attempt costs ioredis about a millisecond, which the checks of other shards wait for. Jitter, or a fleet that lost one Redis comes back to it in the same millisecond.
-  return Math.round(Math.min(50 * 2 ** Math.min(attempt, 3), 400) * (0.75 + Math.random() / 2));
+  return Math.round(Math.min(50 * 2 ** Math.min(attempt, 4), 500) * (0.75 + Math.random() / 2));
 }
 
 /** Remembers the first ready or first failure, and whom to tell. */
