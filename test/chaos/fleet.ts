@@ -1,5 +1,6 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { join } from 'node:path';
+import { nextMessage } from '../support/worker-message.js';
 import type { Connect, Recording } from './recording.js';
 
 export interface FleetOptions {
@@ -26,17 +27,6 @@ const worker = join(import.meta.dirname, 'worker.mjs');
 /** Longer than any fault lasts. */
 const tooLongMs = 90_000;
 
-/** The next message of a worker; rejects if it ends without one. */
-function message(child: ChildProcess): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    child.once('message', resolve);
-    child.once('error', reject);
-    // Its end may be known before the last that it said is read.
-    const ended = (): void => reject(new Error(`a worker ended with ${child.signalCode ?? child.exitCode}`));
-    child.once('exit', () => (child.connected ? child.once('disconnect', ended) : ended()));
-  });
-}
-
 /** Starts the processes, and the load once all of them are connected. */
 export async function startFleet({ processes, ...options }: FleetOptions): Promise<Fleet> {
   const children = Array.from({ length: processes }, () => fork(worker, { serialization: 'advanced', execArgv: ['--no-warnings'] }));
@@ -47,7 +37,7 @@ export async function startFleet({ processes, ...options }: FleetOptions): Promi
   try {
     await Promise.all(
       children.map((child) => {
-        const ready = message(child);
+        const ready = nextMessage(child);
         child.send(options);
         return ready;
       }),
@@ -62,7 +52,7 @@ export async function startFleet({ processes, ...options }: FleetOptions): Promi
     size: processes,
     stall: (process, ms, sameTurn) => void children[process]?.send({ stall: ms, sameTurn }),
     end: async () => {
-      const answers = children.map(message);
+      const answers = children.map(nextMessage);
       for (const child of children) child.send('stop');
       return (await Promise.all(answers)) as Recording[];
     },

@@ -1,5 +1,6 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { nextMessage } from '../../support/worker-message.js';
 import type { CorrectionRecord, DecisionRecord, History } from './history.js';
 
 export interface RunOptions {
@@ -34,17 +35,6 @@ export interface Recorded extends History {
 
 const worker = fileURLToPath(new URL('worker.mjs', import.meta.url));
 
-/** The next message of a worker; rejects if it ends without one. */
-function message(child: ChildProcess): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    child.once('message', resolve);
-    child.once('error', reject);
-    // Its end may be known before the last that it said is read.
-    const ended = (): void => reject(new Error(`a worker ended with ${child.signalCode ?? child.exitCode}`));
-    child.once('exit', () => (child.connected ? child.once('disconnect', ended) : ended()));
-  });
-}
-
 /** Runs worker processes against one Redis, all at once, and merges what they recorded. */
 export async function record({ processes, ...options }: RunOptions): Promise<Recorded> {
   const children = Array.from({ length: processes }, () => fork(worker, { serialization: 'advanced', execArgv: [] }));
@@ -52,14 +42,14 @@ export async function record({ processes, ...options }: RunOptions): Promise<Rec
   try {
     await Promise.all(
       children.map(async (child, number) => {
-        const ready = message(child);
+        const ready = nextMessage(child);
         child.send({ ...options, number });
         await ready;
       }),
     );
     const answers = (await Promise.all(
       children.map((child) => {
-        const answer = message(child);
+        const answer = nextMessage(child);
         child.send('go');
         return answer;
       }),
