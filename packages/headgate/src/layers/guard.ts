@@ -2,6 +2,7 @@ import type { Clock } from '../clock.js';
 import { StoreError } from '../errors.js';
 import { createMemoryStore } from '../stores/memory.js';
 import { receiptOf } from '../stores/outcome.js';
+import { attempt } from '../stores/attempt.js';
 import type { Asking, Check, GiveBack, Group, GroupOutcome, Receipt, Store, Ticket } from '../stores/store.js';
 import { Breakers } from './breakers.js';
 import { Deadlines, type Waiting } from './deadlines.js';
@@ -32,15 +33,6 @@ export interface GuardedStore extends Store {
   owing(): number;
   /** Units that will never be charged, as there were too many budgets to keep in mind. */
   lost(): number;
-}
-
-/** A store of somebody's own may throw where it should reject. */
-function attempt<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return call();
-  } catch (cause) {
-    return Promise.reject(new StoreError('the store threw', { cause }));
-  }
 }
 
 const nobody = (): void => undefined;

@@ -17,10 +17,11 @@ export interface Left {
  */
 export class LastAnswers {
   readonly #prints = new Uint32Array(places);
-  readonly #remaining = new Float64Array(places);
-  readonly #at = new Float64Array(places);
-  /** When `remaining` no longer holds: the end of the window, or of a ban; buckets refill instead. */
-  readonly #until = new Float64Array(places);
+  /**
+   * For each place: units remaining, when that was, and until when it holds (the end of the window, or of a ban; buckets refill
+   * instead). Side by side, as every check touches another place.
+   */
+  readonly #figures = new Float64Array(places * 3);
 
   /** Of the key looked at last. */
   #print = 0;
@@ -29,17 +30,15 @@ export class LastAnswers {
     const place = this.#placeOf(check);
     const banned = outcome.reason === 'banned';
     this.#prints[place] = this.#print;
-    this.#remaining[place] = banned ? -1 : outcome.remaining;
-    this.#at[place] = now;
-    this.#until[place] = banned ? now + outcome.retryAfterUs : (outcome.windowEnd ?? now + outcome.resetAfterUs);
+    this.#figures[place * 3] = banned ? -1 : outcome.remaining;
+    this.#figures[place * 3 + 1] = now;
+    this.#figures[place * 3 + 2] = banned ? now + outcome.retryAfterUs : (outcome.windowEnd ?? now + outcome.resetAfterUs);
   }
 
   /** What a key has left at `now`, by the store's clock; undefined if that is not known, or it has its full limit again. */
   left(check: Check, now: number): Left | undefined {
     const place = this.#placeOf(check);
-    const at = this.#at[place] ?? 0;
-    const until = this.#until[place] ?? 0;
-    const remaining = this.#remaining[place] ?? 0;
+    const [remaining = 0, at = 0, until = 0] = this.#figures.subarray(place * 3, place * 3 + 3);
     if (at === 0 || this.#prints[place] !== this.#print || now >= until) return undefined;
     if (remaining < 0) return { units: 0, bannedUntil: until };
     const { limit } = check;

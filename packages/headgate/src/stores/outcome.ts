@@ -26,18 +26,21 @@ export function outcomeOf({ check, cost, now, view, allowed, taken, bannedUntil 
   }
   const { remaining, retryAfterUs, resetAfterUs, windowEnd } = algorithmOf(limit.kind).describe({ view, limit, now, cost });
   const never = retryAfterUs === Number.POSITIVE_INFINITY;
-  return {
+  // Assigned, not spread: every check makes one.
+  const outcome: { -readonly [Field in keyof Outcome]: Outcome[Field] } = {
     allowed,
     taken,
     remaining,
     retryAfterUs: allowed ? 0 : retryAfterUs,
     resetAfterUs,
     reason: allowed ? 'ok' : never ? 'cost-above-limit' : 'limited',
-    ...(windowEnd === undefined ? undefined : { windowEnd }),
-    ...(allowed && check.aheadUs !== undefined && limit.kind === 'tokenBucket'
-      ? { waitUs: turnAfterUs(view, limit), fill: view[0] ?? 0 }
-      : undefined),
   };
+  if (windowEnd !== undefined) outcome.windowEnd = windowEnd;
+  if (allowed && check.aheadUs !== undefined && limit.kind === 'tokenBucket') {
+    outcome.waitUs = turnAfterUs(view, limit);
+    outcome.fill = view[0] ?? 0;
+  }
+  return outcome;
 }
 
 /** For each check, the summed cost of it and the earlier ones of the same budget; `sameAs` tells which budget a check is of. */

@@ -1,4 +1,5 @@
 import { StoreError } from '../../errors.js';
+import { attempt } from '../attempt.js';
 import type { Asking, Group, GroupOutcome, Ticket } from '../store.js';
 import { wasNotSent, type RedisAdapter } from './adapters/adapter.js';
 import type { Verdict } from './wire.js';
@@ -25,8 +26,8 @@ export interface BatchOptions {
   readonly adapter: RedisAdapter;
   /** Runs one call: a verdict per group. */
   readonly run: (groups: readonly Group[]) => Promise<readonly Verdict[]>;
-  /** Groups that may share a call, by name; in a cluster the slot. */
-  readonly laneOf: (group: Group) => string;
+  /** In a cluster, which groups may share a call, by name: those of one slot. */
+  readonly laneOf?: (group: Group) => string;
 }
 
 /** What may share calls, and its calls on their way. Lanes do not wait for each other: a node that hangs holds up its own slots only. */
@@ -40,7 +41,10 @@ interface Lane {
   due: boolean;
 }
 
-const isHeavy = (group: Group): boolean => group.checks.some((check) => check.limit.kind === 'slidingLog');
+const openLane = (name: string): Lane => ({ name, light: [], heavy: [], lightCalls: 0, heavyCalls: 0, due: false });
+
+const isHeavy = ({ checks }: Group): boolean =>
+  checks.length === 1 ? checks[0]?.limit.kind === 'slidingLog' : checks.some(({ limit }) => limit.kind === 'slidingLog');
 
 /**
  * Whether Redis itself answered with an error (READONLY, LOADING, OOM, ...): then nothing was written, as the first write is what it
@@ -50,15 +54,15 @@ const isRefusal = (error: unknown): boolean => error instanceof Error && /^[A-Z]
 
 /** Takes groups off the front, up to what one call carries. */
 function takeCall(lane: Lane): Waiting[] {
+  const items = lane.light;
   let checks = 0;
   let count = 0;
-  for (const { group } of lane.light) {
+  for (const { group } of items) {
     if (count > 0 && checks + group.checks.length > checksPerCall) break;
     checks += group.checks.length;
     count += 1;
   }
-  const items = lane.light;
-  lane.light = items.splice(count);
+  lane.light = count === items.length ? [] : items.splice(count);
   return items;
 }
 
@@ -68,7 +72,8 @@ function takeCall(lane: Lane): Waiting[] {
  */
 export class Batch {
   readonly #options: BatchOptions;
-  /** Those with something waiting or on its way. */
+  /** The lane of all groups; in a cluster there are many, and here are those with something waiting or on its way. */
+  readonly #only: Lane | undefined;
   readonly #lanes = new Map<string, Lane>();
   #due: Lane[] = [];
   #waiting = 0;
@@ -77,6 +82,9 @@ export class Batch {
 
   constructor(options: BatchOptions) {
     this.#options = options;
+    if (options.laneOf !== undefined) return;
+    this.#only = openLane('');
+    this.#lanes.set('', this.#only);
   }
 
   decide(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
@@ -93,18 +101,23 @@ export class Batch {
   }
 
   #push(item: Waiting): void {
-    const name = this.#options.laneOf(item.group);
-    let lane = this.#lanes.get(name);
-    if (lane === undefined) {
-      lane = { name, light: [], heavy: [], lightCalls: 0, heavyCalls: 0, due: false };
-      this.#lanes.set(name, lane);
-    }
+    const lane = this.#only ?? this.#laneOf(item.group);
     (isHeavy(item.group) ? lane.heavy : lane.light).push(item);
     this.#waiting += 1;
     this.#mark(lane);
     if (this.#scheduled) return;
     this.#scheduled = true;
     process.nextTick(this.#flush);
+  }
+
+  #laneOf(group: Group): Lane {
+    const name = this.#options.laneOf?.(group) ?? '';
+    let lane = this.#lanes.get(name);
+    if (lane === undefined) {
+      lane = openLane(name);
+      this.#lanes.set(name, lane);
+    }
+    return lane;
   }
 
   #mark(lane: Lane): void {
@@ -149,24 +162,36 @@ export class Batch {
       const items = this.#wanted(takeCall(lane));
       if (items.length === 0) continue;
       lane.lightCalls += 1;
-      void this.#run(items).then(() => {
+      this.#run(items, () => {
         lane.lightCalls -= 1;
-        this.#mark(lane);
-        this.#flush();
+        this.#returned(lane);
       });
     }
     while (lane.heavy.length > 0 && lane.heavyCalls < logsInFlight) {
       const items = this.#wanted(lane.heavy.splice(0, 1));
       if (items.length === 0) continue;
       lane.heavyCalls += 1;
-      void this.#run(items).then(() => {
+      this.#run(items, () => {
         lane.heavyCalls -= 1;
-        this.#mark(lane);
-        this.#flush();
+        this.#returned(lane);
       });
     }
     // With calls on their way nothing is ever left waiting for good: it is looked at again when one comes back.
-    if (lane.lightCalls === 0 && lane.heavyCalls === 0) this.#lanes.delete(lane.name);
+    this.#forgetIdle(lane);
+  }
+
+  /** A call of this lane has come back. */
+  #returned(lane: Lane): void {
+    if (lane.light.length + lane.heavy.length === 0) {
+      this.#forgetIdle(lane);
+      return;
+    }
+    this.#mark(lane);
+    this.#flush();
+  }
+
+  #forgetIdle(lane: Lane): void {
+    if (lane !== this.#only && lane.lightCalls === 0 && lane.heavyCalls === 0 && !lane.due) this.#lanes.delete(lane.name);
   }
 
   #leaving(items: Waiting[]): Waiting[] {
@@ -176,24 +201,29 @@ export class Batch {
 
   /** Of those that leave the queue, the ones that somebody still waits for. */
   #wanted(items: Waiting[]): Waiting[] {
-    const dropped = this.#leaving(items).filter(({ ticket }) => ticket?.cancelled);
-    for (const item of dropped) item.call.failed(new StoreError('dropped before it was sent'));
-    return dropped.length === 0 ? items : items.filter(({ ticket }) => !ticket?.cancelled);
+    this.#leaving(items);
+    if (!items.some(({ ticket }) => ticket?.cancelled)) return items;
+    for (const { ticket, call } of items) if (ticket?.cancelled) call.failed(new StoreError('dropped before it was sent'));
+    return items.filter(({ ticket }) => !ticket?.cancelled);
   }
 
-  /** Never rejects: every item is settled. */
-  async #run(items: readonly Waiting[]): Promise<void> {
+  /** Settles every item, then calls back. */
+  #run(items: readonly Waiting[], done: () => void): void {
     for (const { ticket } of items) if (ticket) ticket.sent = true;
-    try {
-      const verdicts = await this.#options.run(items.map((item) => item.group));
-      items.forEach((item, index) => this.#settle(item, verdicts[index]));
-    } catch (cause) {
-      const error = cause instanceof StoreError ? cause : new StoreError('Redis answered with an error', { cause });
-      for (const item of items) {
-        if (item.ticket && (wasNotSent(cause) || isRefusal(cause))) item.ticket.sent = false;
-        item.call.failed(error);
-      }
-    }
+    attempt(() => this.#options.run(items.map((item) => item.group))).then(
+      (verdicts) => {
+        for (let i = 0; i < items.length; i += 1) this.#settle(items[i] as Waiting, verdicts[i]);
+        done();
+      },
+      (cause: unknown) => {
+        const error = cause instanceof StoreError ? cause : new StoreError('Redis answered with an error', { cause });
+        for (const item of items) {
+          if (item.ticket && (wasNotSent(cause) || isRefusal(cause))) item.ticket.sent = false;
+          item.call.failed(error);
+        }
+        done();
+      },
+    );
   }
 
   #settle(item: Waiting, verdict: Verdict | undefined): void {

@@ -63,24 +63,32 @@ function verdictOf(check: Check | undefined, said: unknown, now: number): GroupO
   return { now, allowed, outcomes: [outcome], source: 'store', degraded: false };
 }
 
-/** One verdict per group; no `now` if the only check was odd. */
+/** One verdict per group, and whether one of them is odd; no `now` if the only check was. */
 export interface BucketsReply {
   readonly now?: number;
   readonly verdicts: readonly (GroupOutcome | 'odd')[];
+  readonly odd: boolean;
 }
 
 /** Decodes the one line of take-bucket. */
 export function decodeBucket(reply: unknown, groups: readonly Group[]): BucketsReply {
   if (typeof reply !== 'string') throw new StoreError('the take-bucket script answered with something that is no text');
   const space = reply.indexOf(' ');
-  if (space < 0) return { verdicts: ['odd'] };
+  if (space < 0) return { verdicts: ['odd'], odd: true };
   const now = Number(reply.slice(0, space));
-  return { now, verdicts: [verdictOf(groups[0]?.checks[0], reply.slice(space + 1), now)] };
+  const verdict = verdictOf(groups[0]?.checks[0], reply.slice(space + 1), now);
+  return { now, verdicts: [verdict], odd: verdict === 'odd' };
 }
 
 /** Decodes the list of take-buckets. */
 export function decodeBuckets(reply: unknown, groups: readonly Group[]): BucketsReply {
   if (!Array.isArray(reply)) throw new StoreError('the take-buckets script answered with something that is no list');
   const now = Number(reply[0]);
-  return { now, verdicts: groups.map(({ checks }, index) => verdictOf(checks[0], reply[index + 1], now)) };
+  let odd = false;
+  const verdicts = groups.map(({ checks }, index) => {
+    const verdict = verdictOf(checks[0], reply[index + 1], now);
+    if (verdict === 'odd') odd = true;
+    return verdict;
+  });
+  return { now, verdicts, odd };
 }

@@ -8,7 +8,7 @@ import type { Asking, Check, GiveBack, Group, GroupOutcome, Receipt, Store, Targ
 import { resolveAdapter } from './adapters/resolve.js';
 import type { RedisAdapter } from './adapters/adapter.js';
 import { Batch } from './batch.js';
-import { decodeBucket, decodeBuckets, encodeBuckets } from './buckets.js';
+import { decodeBucket, decodeBuckets, encodeBuckets, type BucketsReply } from './buckets.js';
 import { keyFormat } from './keys.js';
 import { readOptions } from './options.js';
 import { defineScripts } from './scripts.js';
@@ -107,27 +107,30 @@ function oneRedis({ adapter, prefix, encode: encodeTag }: OneRedis, { editScript
     return verdicts;
   }
 
-  /** The hot paths first; what they find odd (a clock that went back, no TTL), the decide script decides. */
-  async function run(groups: readonly Group[]): Promise<readonly Verdict[]> {
-    const call = encodeBuckets(groups, keyOf);
-    if (call === undefined) return runDecide(groups);
-    const { now, verdicts } =
-      groups.length === 1
-        ? decodeBucket(await scripts.takeBucket.run(adapter, call.keys, call.args), groups)
-        : decodeBuckets(await scripts.takeBuckets.run(adapter, call.keys, call.args), groups);
-    if (now !== undefined) aheadUs = now - clock.nowUs();
+  /** What the hot paths found odd (a clock that went back, no TTL) the decide script decides. */
+  async function decideOdd(groups: readonly Group[], verdicts: BucketsReply['verdicts']): Promise<readonly Verdict[]> {
     const odd = groups.filter((_, index) => verdicts[index] === 'odd');
-    const decided =
-      odd.length === 0
-        ? []
-        : await runDecide(odd).catch((cause: unknown) => odd.map(() => new StoreError('Redis answered with an error', { cause })));
+    const decided = await runDecide(odd).catch((cause: unknown) =>
+      odd.map((): Verdict => new StoreError('Redis answered with an error', { cause })),
+    );
     return verdicts.map((verdict) =>
       verdict === 'odd' ? (decided.shift() ?? new StoreError('Redis answered for fewer checks than were asked')) : verdict,
     );
   }
 
-  const laneOf = clustered ? (group: Group) => (group.checks[0] ? slot(group.checks[0]) : '') : () => '';
-  const batch = new Batch({ adapter, run, laneOf });
+  function run(groups: readonly Group[]): Promise<readonly Verdict[]> {
+    const call = encodeBuckets(groups, keyOf);
+    if (call === undefined) return runDecide(groups);
+    const alone = groups.length === 1;
+    return (alone ? scripts.takeBucket : scripts.takeBuckets).run(adapter, call.keys, call.args).then((reply) => {
+      const { now, verdicts, odd } = alone ? decodeBucket(reply, groups) : decodeBuckets(reply, groups);
+      if (now !== undefined) aheadUs = now - clock.nowUs();
+      return odd ? decideOdd(groups, verdicts) : (verdicts as readonly GroupOutcome[]);
+    });
+  }
+
+  const laneOf = (group: Group): string => (group.checks[0] ? slot(group.checks[0]) : '');
+  const batch = new Batch({ adapter, run, ...(clustered && { laneOf }) });
 
   /** Runs what is not a decision: the user's error is a StoreError, whatever the client throws. */
   async function ask<T>(what: string, call: () => Promise<T>): Promise<T> {

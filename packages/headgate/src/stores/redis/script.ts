@@ -36,15 +36,14 @@ export function defineScript<const Args extends readonly string[], Reply>(
     source,
     sha,
     args: names,
-    async run(adapter, keys, args) {
+    // Chained, not awaited: every decision comes through here.
+    run(adapter, keys, args) {
       const key = keys[0] ?? '';
-      const rest = [String(keys.length), ...keys, ...args];
-      try {
-        return reply(await adapter.send('EVALSHA', [sha, ...rest], key));
-      } catch (error) {
+      const count = String(keys.length);
+      return adapter.send('EVALSHA', [sha, count, ...keys, ...args], key).then(reply, (error: unknown) => {
         if (!isNoScript(error)) throw error;
-        return reply(await adapter.send('EVAL', [source, ...rest], key));
-      }
+        return adapter.send('EVAL', [source, count, ...keys, ...args], key).then(reply);
+      });
     },
   };
 }
