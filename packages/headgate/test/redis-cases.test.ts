@@ -165,6 +165,21 @@ describe('one batch', () => {
     expect(await watch.count('EVALSHA')).toBe(1);
   });
 
+  it('under load goes in two script calls, so that the next is on its way while one is read', async () => {
+    const limiter = limiterOf({ api: { limit: tokenBucket({ capacity: 1000, refill: '1/h' }) } });
+    await limiter.ready();
+    const watch = await monitor(server.port);
+    open.push(async () => watch.stop());
+    const rounds = 100;
+    await parallel(64, async (i) => {
+      for (let round = 0; round < rounds; round += 1) await limiter.check('api', `key${i}`);
+    });
+    const calls = await watch.count('EVALSHA');
+    // One call a round if all waited for each other, and never more than two.
+    expect(calls).toBeGreaterThan(1.2 * rounds);
+    expect(calls).toBeLessThanOrEqual(2 * rounds + 1);
+  });
+
   it('answers for banned keys too, whatever they have left, in one script call', async () => {
     const limiter = limiterOf({ api: { limit: tokenBucket({ capacity: 20, refill: '1/h' }) } });
     await limiter.check('api', 'used');
