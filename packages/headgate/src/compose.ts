@@ -26,6 +26,11 @@ export interface LimiterOptions<Name extends string> {
    * at once, 0 (none) to 10,000,000, 100,000 by default. Not for the memory store.
    */
   readonly notes?: { readonly max?: number };
+  /**
+   * Rules that count locally (`mode`). `max`: keys at once, 0 (then all are exact) to 10,000,000, 100,000 by default; those beyond it are
+   * exact. Not for the memory store.
+   */
+  readonly leases?: { readonly max?: number };
   /** Told once for each change of state: a store that is away or back, a fleet that is unknown. By default `process.emitWarning`. */
   readonly onEvent?: OnEvent;
   /** For tests: time as the limiter sees it (waiting, and deciding without the store). */
@@ -55,11 +60,11 @@ function readWhole(name: string, value: unknown, [least, most]: readonly [number
 
 const readFleetSize = (size: unknown): number | undefined => (size === undefined ? undefined : readWhole('fleetSize', size, [1, 100_000]));
 
-function readNotes(notes: unknown): number {
-  if (notes === undefined) return 100_000;
-  rejectUnknownOptions('createLimiter.notes', notes, ['max']);
-  const { max = 100_000 } = notes as { max?: unknown };
-  return readWhole('notes.max', max, [0, 1e7]);
+function readMax(name: 'notes' | 'leases', option: unknown): number {
+  if (option === undefined) return 100_000;
+  rejectUnknownOptions(`createLimiter.${name}`, option, ['max']);
+  const { max = 100_000 } = option as { max?: unknown };
+  return readWhole(`${name}.max`, max, [0, 1e7]);
 }
 
 /** A listener that throws must not become a decision that fails. */
@@ -95,19 +100,35 @@ function quietly(onEvent: OnEvent): OnEvent {
  * ```
  */
 export function createLimiter<const Name extends string>(options: LimiterOptions<Name>): Limiter<Name> {
-  rejectUnknownOptions('createLimiter', options, ['store', 'rules', 'deadline', 'fleetSize', 'notes', 'onEvent', 'clock']);
-  const { clock = systemClock(), onEvent = warn, deadline, fleetSize, notes } = options;
+  rejectUnknownOptions('createLimiter', options, ['store', 'rules', 'deadline', 'fleetSize', 'notes', 'leases', 'onEvent', 'clock']);
+  const { clock = systemClock(), onEvent = warn, deadline, fleetSize, notes, leases } = options;
   if (typeof onEvent !== 'function') {
     throw new ConfigError('HEADGATE_BAD_OPTION', `createLimiter.onEvent: expected a function of one event; got ${show(onEvent)}`);
   }
-  const settings = { deadlineMs: readDeadline(deadline), fleetSize: readFleetSize(fleetSize), mostNotes: readNotes(notes) };
+  const settings = {
+    deadlineMs: readDeadline(deadline),
+    fleetSize: readFleetSize(fleetSize),
+    mostNotes: readMax('notes', notes),
+    mostLocal: readMax('leases', leases),
+  };
   const rules = makeRules(options.rules);
   const store = checkStore(options.store ?? memoryStore());
   const counts = { checks: 0, degraded: 0, unreturned: 0 };
   const layers = store.local
     ? {
         store,
-        gauges: () => ({ noted: 0, notes: 0, notesDropped: 0, owing: 0, uncharged: 0, fleet: 1, unavailable: [] }),
+        gauges: () => ({
+          noted: 0,
+          notes: 0,
+          notesDropped: 0,
+          decidedLocally: 0,
+          localKeys: 0,
+          localDropped: 0,
+          owing: 0,
+          uncharged: 0,
+          fleet: 1,
+          unavailable: [],
+        }),
         onRules: () => undefined,
       }
     : layersOver({ store, ...settings, clock, onEvent: quietly(onEvent), onLost: () => void (counts.unreturned += 1) });

@@ -14,6 +14,7 @@ export type {
 
 /** Rules and the limits they name. */
 export type { RuleOptions, WhenUnavailable } from './rule.js';
+export type { Mode } from './mode.js';
 export { concurrency, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket, unlimited } from './limit.js';
 export type {
   ConcurrencyLimit,

@@ -63,6 +63,12 @@ export interface LimiterStats {
   readonly notes: number;
   /** Notes that gave way to newer ones while in force, as there were too many. */
   readonly notesDropped: number;
+  /** Checks decided by a lease or by sync, at no call to the store. */
+  readonly decidedLocally: number;
+  /** Keys counted locally now. */
+  readonly localKeys: number;
+  /** Checks of rules that count locally that the store decided, as too many keys were counted locally. */
+  readonly localDropped: number;
   /** Budgets with units that passed without the store and are not charged to it yet. */
   readonly owing: number;
   /** Units that passed without the store and will not be charged, as too many budgets owed at once. */

@@ -87,11 +87,13 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
     const { check } = request;
     if (check === undefined) return Promise.resolve(decided(request, unlimitedOutcome, withoutStore()));
     const group = extra === undefined ? { checks: [check] } : groupWith(check, extra);
-    return store.decide(group).then((answer) => {
+    const only = (answer: GroupOutcome): Decided<Name> => {
       const outcome = answer.outcomes[0];
       if (outcome === undefined) throw new Error('the store answered for no check');
       return decided(request, outcome, answer);
-    });
+    };
+    const known = store.decideNow?.(group);
+    return known === undefined ? store.decide(group).then(only) : Promise.resolve(only(known));
   }
 
   async function all(requests: readonly Request[]): Promise<GroupDecision<Name>> {

@@ -48,9 +48,10 @@ let holders = 0;
 
 function storeCheck(rule: Rule, { key, limit, cost }: { key: string; limit: Limit; cost: number }): Check | undefined {
   if (limit.kind === 'unlimited') return undefined;
-  const { name, whenUnavailable } = rule;
+  const { name, whenUnavailable, mode } = rule;
   // Kept in one shape for the common case: this is on the path of every request.
-  const check = { rule: name, key, limit, cost, whenUnavailable };
+  const check =
+    mode === undefined ? { rule: name, key, limit, cost, whenUnavailable } : { rule: name, key, limit, cost, whenUnavailable, mode };
   if (!rule.countRefused && !rule.shadow && limit.kind !== 'concurrency') return check;
   return {
     ...check,

@@ -1,5 +1,6 @@
 import { ConfigError, rejectUnknownOptions, show } from './errors.js';
 import type { CountedLimit, Limit, LimitKind } from './limit.js';
+import { readMode, type LocalMode, type Mode } from './mode.js';
 
 /** What a check answers while the shared store is slow or gone. */
 export type WhenUnavailable = 'local' | 'allow' | 'refuse';
@@ -7,8 +8,8 @@ export type WhenUnavailable = 'local' | 'allow' | 'refuse';
 /** A named limit and how to apply it, as the user writes it. */
 export interface RuleOptions {
   readonly limit: Limit;
-  /** `'exact'`: each check is one atomic step in the store. The only mode of this version. */
-  readonly mode?: 'exact';
+  /** How it counts on a shared store, `'exact'` by default; see {@link Mode}. Not for `concurrency`, `slidingLog` or `countRefused`. */
+  readonly mode?: Mode;
   /** `'local'` (default): decide in memory by this process's share; `'allow'`; `'refuse'`. */
   readonly whenUnavailable?: WhenUnavailable;
   /** Only observe: `allowed` is true, `wouldAllow` is what the rule would have said. Default false. */
@@ -23,6 +24,8 @@ export interface RuleOptions {
 export interface Rule {
   readonly name: string;
   readonly limit: Limit;
+  /** Undefined: exact. */
+  readonly mode: LocalMode | undefined;
   readonly whenUnavailable: WhenUnavailable;
   readonly shadow: boolean;
   readonly countRefused: boolean;
@@ -60,8 +63,7 @@ export function makeRule(name: string, options: RuleOptions): Rule {
   const where = `rule ${show(name)}`;
   rejectUnknownOptions(where, options, known);
   const limit = checkLimit(`${where}.limit`, options.limit);
-  const { mode = 'exact', whenUnavailable = 'local', plans = {} } = options;
-  if (mode !== 'exact') throw new ConfigError('HEADGATE_BAD_OPTION', `${where}.mode: expected "exact"; got ${show(mode)}`);
+  const { whenUnavailable = 'local', plans = {} } = options;
   if (!['local', 'allow', 'refuse'].includes(whenUnavailable)) {
     throw new ConfigError(
       'HEADGATE_BAD_OPTION',
@@ -84,6 +86,7 @@ export function makeRule(name: string, options: RuleOptions): Rule {
   return Object.freeze({
     name,
     limit,
+    mode: readMode(`${where}.mode`, options.mode, { limits: [limit, ...byPlan.values()], countRefused }),
     whenUnavailable,
     shadow: checkFlag(`${where}.shadow`, options.shadow ?? false),
     countRefused,

@@ -3,7 +3,7 @@ import { StoreError } from '../errors.js';
 import { createMemoryStore } from '../stores/memory.js';
 import { receiptOf } from '../stores/outcome.js';
 import { attempt } from '../stores/attempt.js';
-import type { Asking, Check, GiveBack, Group, GroupOutcome, Receipt, Store, Ticket } from '../stores/store.js';
+import type { Asking, Check, GiveBack, Group, GroupOutcome, Meeting, Receipt, Store, Ticket } from '../stores/store.js';
 import { Breakers } from './breakers.js';
 import { Deadlines, type Waiting } from './deadlines.js';
 import { fallback } from './fallback.js';
@@ -64,13 +64,17 @@ class Call implements Waiting, Asking {
   ours: GroupOutcome | undefined = undefined;
   resolve: (answer: GroupOutcome) => void = nobody;
   reject: (error: unknown) => void = nobody;
+  /** Rejected, as its caller decides for himself. */
+  rejected = false;
   readonly group: Group;
+  readonly asked: Ticket | undefined;
   /** When it began, in milliseconds of the clock. */
   readonly began: number;
   readonly #fates: Fates;
 
-  constructor(group: Group, began: number, fates: Fates) {
+  constructor(group: Group, asked: Ticket | undefined, { began, fates }: { began: number; fates: Fates }) {
     this.group = group;
+    this.asked = asked;
     this.began = began;
     this.#fates = fates;
   }
@@ -181,11 +185,12 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
   function decide(group: Group, asked?: Ticket): Promise<GroupOutcome> {
     const began = nowMs();
     if (!breakers.admits(group, began)) {
+      if (asked?.late !== undefined) return Promise.reject(new StoreError('the store is not asked for now'));
       const ours = alone.decide(group);
       alone.owe(group, ours);
       return Promise.resolve(ours);
     }
-    const call = new Call(group, began, fates);
+    const call = new Call(group, asked, { began, fates });
     const decision = new Promise<GroupOutcome>((resolve, reject) => {
       call.resolve = resolve;
       call.reject = reject;
@@ -195,8 +200,15 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
     return decision;
   }
 
-  function answerAlone(call: Call): void {
+  function answerAlone(call: Call, error: unknown): void {
     call.cancelled = true;
+    const { asked } = call;
+    if (asked?.late !== undefined) {
+      asked.sent = call.sent;
+      call.rejected = true;
+      call.reject(error);
+      return;
+    }
     try {
       call.ours = alone.decide(call.group);
       call.resolve(call.ours);
@@ -207,7 +219,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
 
   function late(call: Call): void {
     breakers.failure(call.group, call.began, nowMs());
-    answerAlone(call);
+    answerAlone(call, new StoreError(`the store did not answer within ${deadlineMs} ms`));
   }
 
   function failed(call: Call, error: unknown): void {
@@ -217,7 +229,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
       decisions.stop(call);
       if (foreign) breakers.success(group);
       else breakers.failure(group, began, nowMs());
-      answerAlone(call);
+      answerAlone(call, error);
     }
     // Sent, and the connection lost: it may have been counted, and is not counted twice.
     if (!call.sent && !foreign && call.ours !== undefined) alone.owe(group, call.ours);
@@ -226,7 +238,10 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
   function answered(call: Call, theirs: GroupOutcome): void {
     const { group, ours } = call;
     if (!isAnswer(theirs, group)) failed(call, new StoreError('the store answered with something that is no outcome'));
-    else if (ours !== undefined) reconcile(group, ours, theirs);
+    else if (call.rejected) {
+      learn(group, theirs, true);
+      call.asked?.late?.(theirs);
+    } else if (ours !== undefined) reconcile(group, ours, theirs);
     else {
       decisions.stop(call);
       learn(group, theirs);
@@ -266,6 +281,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
     decide,
     giveBack: (item: GiveBack) => (item.receipt.degraded ? giveBackHere(item) : within('give back', () => store.giveBack(item))),
     claim: (receipt, onceId) => (receipt.degraded ? local.claim(receipt, onceId) : within('claim', () => store.claim(receipt, onceId))),
+    ...(store.meet && { meet: (meeting: Meeting) => within('meet', () => store.meet?.(meeting) ?? Promise.resolve([])) }),
     extend: (receipt) => (receipt.degraded ? here(receipt, (of) => of.extend(receipt)) : within('extend', () => store.extend(receipt))),
     async reset(target) {
       ledger.forget(target);

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import { sizeOf, type CountedLimit } from '../limit.js';
-import { costsTogether } from '../stores/outcome.js';
+import { costsTogether, unasked } from '../stores/outcome.js';
 import type { Check, Group, GroupOutcome, Outcome, Store, Ticket } from '../stores/store.js';
 import { Notebook, type Note } from './notebook.js';
 
@@ -74,9 +74,6 @@ function contention(known: Note | undefined, { check, cost, outcome, askedAt }: 
   const most = Math.min(longestUs, resetAfterUs);
   return Math.min(most, 2 * Math.max(known.contendedUs, retryAfterUs));
 }
-
-/** Of a check that was not asked about, as another in its group is noted: nothing is known to be left, and nothing refuses it. */
-const unasked: Outcome = Object.freeze({ allowed: true, taken: 0, remaining: 0, retryAfterUs: 0, resetAfterUs: 0, reason: 'ok' });
 
 /**
  * A short memory of who is refused, before a store: a key that the store refused is refused here, for that cost and above, until
@@ -156,6 +153,17 @@ export function notes({ store, max, clock, heard = false }: NotesOptions): Noted
     return book.size === 0 || counting ? ask(group, ticket) : decideNoted(group, ticket, true);
   }
 
+  /** A note in force refuses; one that is over is asked about by `decide`. */
+  function decideNow(group: Group): GroupOutcome | undefined {
+    if (book.size === 0 || group.dry === true) return store.decideNow?.(group);
+    const [check] = group.checks;
+    if (check === undefined || group.checks.length > 1) return undefined;
+    const note = noteOf(check);
+    if (note === undefined) return store.decideNow?.(group);
+    const now = clock.nowUs();
+    return now < note.until ? refusal(group, { check, note }, now) : undefined;
+  }
+
   function decideNoted(group: Group, ticket: Ticket | undefined, mayWait: boolean): Promise<GroupOutcome> {
     let over: Note[] | undefined;
     let asking: Promise<void> | undefined;
@@ -182,6 +190,7 @@ export function notes({ store, max, clock, heard = false }: NotesOptions): Noted
   }
 
   return {
+    decideNow,
     decide,
     hear: take,
     giveBack: (item) => thenForget(item.receipt, store.giveBack(item)),

@@ -8,7 +8,10 @@ import { shardedStore } from '../stores/sharded.js';
 import type { Store } from '../stores/store.js';
 import { fleet } from './fleet.js';
 import { guard, type GuardOptions } from './guard.js';
+import { Leases } from './leases.js';
+import { localStore } from './local.js';
 import { notes, type NotedStore } from './notes.js';
+import { Sync } from './sync.js';
 
 export interface StackOptions {
   readonly store: Store;
@@ -16,6 +19,8 @@ export interface StackOptions {
   /** Undefined if the user did not say. */
   readonly fleetSize: number | undefined;
   readonly mostNotes: number;
+  /** Keys counted locally at once, by leases and by sync each. */
+  readonly mostLocal: number;
   readonly clock: Clock;
   readonly onEvent: OnEvent;
   readonly onLost: () => void;
@@ -58,8 +63,8 @@ function layoutOf(name: string | undefined, shards: Store['shards']): string {
   return createHash('sha256').update(spread).digest('base64url').slice(0, 16);
 }
 
-/** Puts the layers around a store: notes, then for each shard a guard with its own breaker and heartbeat. */
-export function layersOver({ store, deadlineMs, fleetSize, mostNotes, clock, onEvent, onLost }: StackOptions): Stack {
+/** Puts the layers around a store: notes, then leases and sync, then for each shard a guard with its own breaker and heartbeat. */
+export function layersOver({ store, deadlineMs, fleetSize, mostNotes, mostLocal, clock, onEvent, onLost }: StackOptions): Stack {
   let rules: ReadonlyMap<string, Rule> = new Map();
   const warnOfSmallLimits = smallLimits(onEvent);
   const processes = fleet({ configured: fleetSize, clock, onEvent, onGrowth: (size) => warnOfSmallLimits(rules, size) });
@@ -84,7 +89,10 @@ export function layersOver({ store, deadlineMs, fleetSize, mostNotes, clock, onE
 
   const shards = store.shards?.map((shard) => ({ weight: shard.weight, ...guarded(shard.store, shard.name) }));
   const guards = shards ?? [guarded(store)];
-  const inner = shards === undefined ? (guards[0]?.store ?? store) : shardedStore(shards);
+  const exact = shards === undefined ? (guards[0]?.store ?? store) : shardedStore(shards);
+  const leases = new Leases({ store: exact, clock, max: mostLocal, onLost });
+  const sync = new Sync({ store: exact, clock, max: mostLocal, fleetSize: processes.size, onLost });
+  const inner = localStore({ store: exact, clock, leases, sync });
   if (mostNotes > 0) noted = notes({ store: inner, max: mostNotes, clock, heard: true });
   const outer = noted ?? inner;
 
@@ -100,6 +108,9 @@ export function layersOver({ store, deadlineMs, fleetSize, mostNotes, clock, onE
       noted: noted?.notes().refused ?? 0,
       notes: noted?.notes().size ?? 0,
       notesDropped: noted?.notes().dropped ?? 0,
+      decidedLocally: inner.decidedHere(),
+      localKeys: leases.size + sync.size,
+      localDropped: leases.dropped + sync.dropped,
       uncharged: guards.reduce((sum, { store: { lost } }) => sum + lost(), 0),
       owing: guards.reduce((sum, { store: { owing } }) => sum + owing(), 0),
       fleet: processes.size(),

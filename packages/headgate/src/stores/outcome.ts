@@ -26,12 +26,13 @@ export function outcomeOf({ check, cost, now, view, allowed, taken, bannedUntil 
   }
   const { remaining, retryAfterUs, resetAfterUs, windowEnd } = algorithmOf(limit.kind).describe({ view, limit, now, cost });
   const never = retryAfterUs === Number.POSITIVE_INFINITY;
+  const inPart = taken > 0 && taken < check.cost;
   // Assigned, not spread: every check makes one.
   const outcome: { -readonly [Field in keyof Outcome]: Outcome[Field] } = {
     allowed,
     taken,
     remaining,
-    retryAfterUs: allowed ? 0 : retryAfterUs,
+    retryAfterUs: allowed && !inPart ? 0 : retryAfterUs,
     resetAfterUs,
     reason: allowed ? 'ok' : never ? 'cost-above-limit' : 'limited',
   };
@@ -42,6 +43,9 @@ export function outcomeOf({ check, cost, now, view, allowed, taken, bannedUntil 
   }
   return outcome;
 }
+
+/** Of a check that was not asked about, as another in its group refuses: nothing is known to be left, and nothing refuses it. */
+export const unasked: Outcome = Object.freeze({ allowed: true, taken: 0, remaining: 0, retryAfterUs: 0, resetAfterUs: 0, reason: 'ok' });
 
 /** For each check, the summed cost of it and the earlier ones of the same budget; `sameAs` tells which budget a check is of. */
 export function costsTogether(group: Group, budgetOf: (check: Check) => string): number[] {
@@ -69,7 +73,7 @@ export function receiptOf(check: Check, outcome: Outcome, decided: { now: number
     key,
     limit,
     taken: outcome.taken,
-    takenAt: decided.now,
+    takenAt: outcome.takenAt ?? decided.now,
     degraded: decided.degraded,
     ...(outcome.windowEnd === undefined ? undefined : { windowEnd: outcome.windowEnd }),
     ...(holder === undefined ? undefined : { holder }),

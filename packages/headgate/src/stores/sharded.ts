@@ -1,7 +1,7 @@
 import { StoreError } from '../errors.js';
 import { rendezvous, type Place } from './rendezvous.js';
-import { decideSplit } from './split.js';
-import type { Receipt, Store, Target } from './store.js';
+import { decideSplit, meetSplit } from './split.js';
+import type { Meeting, Receipt, Store, Target } from './store.js';
 
 /** One of several stores that share the keys among them. */
 export interface Shard extends Place {
@@ -40,6 +40,10 @@ export function shardedStore(shards: readonly Shard[]): Store {
         giveBack: (item) => of(item.receipt).giveBack(item),
       });
     },
+    ...(open.every(({ meet }) => meet !== undefined) && {
+      meet: (meeting: Meeting) =>
+        meetSplit(meeting, { placeOf, meet: (part) => storeOf(part.keys[0]?.key ?? '').meet?.(part) ?? Promise.resolve([]) }),
+    }),
     giveBack: (item) => of(item.receipt).giveBack(item),
     claim: (receipt, onceId) => of(receipt).claim(receipt, onceId),
     extend: (receipt) => of(receipt).extend(receipt),

@@ -1,5 +1,5 @@
 import { receiptOf } from './outcome.js';
-import type { Check, GiveBack, Group, GroupOutcome, Outcome } from './store.js';
+import type { Check, GiveBack, Group, GroupOutcome, Meeting, Outcome } from './store.js';
 
 export interface SplitOptions {
   /** Where a check is decided; checks of one place are decided together. */
@@ -66,4 +66,26 @@ export async function decideSplit(group: Group, { placeOf, decide, giveBack }: S
     outcome.taken === 0 ? outcome : { ...outcome, taken: 0, remaining: outcome.remaining + outcome.taken },
   );
   return { now, allowed, outcomes: undone, source, degraded };
+}
+
+/** Counts who meets on keys that lie on several places, each place asked once, in parallel. */
+export async function meetSplit(
+  { keys, member, forUs }: Meeting,
+  { placeOf, meet }: { placeOf: (key: string) => string; meet: (part: Meeting) => Promise<readonly number[]> },
+): Promise<readonly number[]> {
+  const counts = keys.map(() => 0);
+  const places = new Map<string, number[]>();
+  keys.forEach(({ key }, index) => {
+    const place = placeOf(key);
+    const there = places.get(place);
+    if (there) there.push(index);
+    else places.set(place, [index]);
+  });
+  await Promise.all(
+    [...places.values()].map(async (indices) => {
+      const counted = await meet({ member, forUs, keys: indices.flatMap((index) => keys[index] ?? []) });
+      indices.forEach((index, i) => (counts[index] = counted[i] ?? 0));
+    }),
+  );
+  return counts;
 }

@@ -1,5 +1,6 @@
 import type { Reason, Source } from '../decision.js';
 import type { CountedLimit } from '../limit.js';
+import type { LocalMode } from '../mode.js';
 import type { WhenUnavailable } from '../rule.js';
 
 /** One check as a store sees it: validated, and never with an `unlimited` limit. */
@@ -24,6 +25,8 @@ export interface Check {
   readonly holder?: string;
   /** What to answer while the shared store is away: read by the guard, not by stores. */
   readonly whenUnavailable?: WhenUnavailable;
+  /** How it is counted, exactly if absent: read by the layers, not by stores. */
+  readonly mode?: LocalMode;
 }
 
 /** Checks that are decided together: every one that is not a shadow is allowed and taken, or none is. */
@@ -40,7 +43,7 @@ export interface Outcome {
   /** Units taken: 0 if anything in the group refused. */
   readonly taken: number;
   readonly remaining: number;
-  /** 0 if allowed; `Infinity` if this cost can never pass. */
+  /** 0 if allowed; `Infinity` if this cost can never pass. Of a part that was taken (`least`): until the whole cost could pass. */
   readonly retryAfterUs: number;
   readonly resetAfterUs: number;
   readonly reason: Reason;
@@ -50,6 +53,8 @@ export interface Outcome {
   readonly fill?: number;
   /** Windows and quotas: the end of the window the units are in, for giving back. */
   readonly windowEnd?: number;
+  /** Leased units: when they were taken from the store, which is before they were spent. */
+  readonly takenAt?: number;
 }
 
 export interface GroupOutcome {
@@ -116,6 +121,15 @@ export interface Members {
   readonly strangers: number;
 }
 
+/** One process says that it counts on some keys by itself. */
+export interface Meeting {
+  readonly keys: readonly Pick<Target, 'rule' | 'key'>[];
+  /** Unique for each process. */
+  readonly member: string;
+  /** Microseconds for which it counts. */
+  readonly forUs: number;
+}
+
 /** What became of a call: shared between who waits and who sends. */
 export interface Ticket {
   /** Set by who waits: a call that was not sent by then is dropped, and rejects. */
@@ -127,6 +141,11 @@ export interface Ticket {
   sent: boolean;
   /** When its caller began to wait, by `performance.now()`, if that is earlier than the call: the deadline counts from there. */
   readonly since?: number;
+  /**
+   * Set by who decides for himself while the store is away: the call is then rejected instead of being decided without it, and an answer
+   * that comes too late is told here.
+   */
+  late?(answer: GroupOutcome): void;
 }
 
 /** A decision on its way that is told of its answer, once, by a call of one of the two. */
@@ -152,6 +171,11 @@ export interface Store {
   placeOf?(key: string): string;
   /** Decides a group. MUST leave an absent key absent if nothing was taken. */
   decide(group: Group, ticket?: Ticket): Promise<GroupOutcome>;
+  /**
+   * Optional: the decision, where it is known here and now; undefined if it has to be asked for by `decide`. MUST NOT change anything
+   * if it answers undefined.
+   */
+  decideNow?(group: Group): GroupOutcome | undefined;
   /** Optional: the same as `decide`, for who asks so often that promises count. MUST NOT throw. */
   ask?(group: Group, call: Asking): void;
   /**
@@ -171,6 +195,8 @@ export interface Store {
   unban(target: Target): Promise<void>;
   /** Counts the processes that share the store. Without it, the size of the fleet is what the user says. */
   beat?(beat: Beat): Promise<Members>;
+  /** Counts the processes that count on each key by themselves, this one among them. Without it, all of the fleet are thought to. */
+  meet?(meeting: Meeting): Promise<readonly number[]>;
   /** Resolves once the store answers; rejects with a StoreError if it does not. */
   ping(): Promise<void>;
   /** Releases what the store itself opened. Later calls reject. */

@@ -14,12 +14,13 @@ const letters: Record<CountedLimit['kind'], string> = {
 
 /**
  * All key formats: `<prefix>:<version>:{<key>}:<letter of the kind>:<rule>` holds a state, and
- * `<prefix>:<version>:{<key>}:1:<id>` marks a receipt as given back; `<prefix>:<version>:{fleet}:f:<layout>` holds the processes that are there. The hash tag is the key without the rule, so that one client's
+ * `<prefix>:<version>:{<key>}:1:<id>` marks a receipt as given back, `<prefix>:<version>:{<key>}:m:<rule>` holds who counts on a key by itself; `<prefix>:<version>:{fleet}:f:<layout>` holds the processes that are there. The hash tag is the key without the rule, so that one client's
  * rules lie on one slot. Prefix and rule are percent-encoded, so no two pairs can meet.
  */
 export interface KeyFormat {
   state(rule: string, key: string, kind: CountedLimit['kind']): string;
   marker(key: string, onceId: string): string;
+  meeting(rule: string, key: string): string;
   /** Everybody's, and that of one layout. */
   fleet(layout: string): [everybody: string, alike: string];
 }
@@ -45,6 +46,7 @@ export function keyFormat(prefix: string, encode: (key: string) => string): KeyF
   return {
     state: (rule, key, kind) => head + encode(key) + tail(rule, kind),
     marker: (key, onceId) => `${head}${encode(key)}}:1:${onceId}`,
+    meeting: (rule, key) => `${head}${encode(key)}}:m:${encodeURIComponent(rule)}`,
     fleet: (layout) => [`${head}fleet}:f:`, `${head}fleet}:f:${encodeURIComponent(layout)}`],
   };
 }

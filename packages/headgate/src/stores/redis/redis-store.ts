@@ -3,8 +3,8 @@ import { StoreError } from '../../errors.js';
 import { systemClock } from '../../clock.js';
 import { shardedStore } from '../sharded.js';
 import { returnableUntil } from '../outcome.js';
-import { decideSplit } from '../split.js';
-import type { Asking, Check, GiveBack, Group, GroupOutcome, Receipt, Store, Target, Ticket } from '../store.js';
+import { decideSplit, meetSplit } from '../split.js';
+import type { Asking, Check, GiveBack, Group, GroupOutcome, Meeting, Receipt, Store, Target, Ticket } from '../store.js';
 import { resolveAdapter } from './adapters/resolve.js';
 import type { RedisAdapter } from './adapters/adapter.js';
 import { Batch } from './batch.js';
@@ -207,6 +207,17 @@ function oneRedis({ adapter, prefix, encode: encodeTag }: OneRedis, { editScript
       await settled(adapter);
       const [members = 0, alike = 0] = await ask('beat', () => scripts.beat.run(adapter, format.fleet(layout), [member, String(forUs)]));
       return { members, strangers: members - alike };
+    },
+    meet(meeting) {
+      const meet = ({ keys, member, forUs }: Meeting): Promise<readonly number[]> =>
+        ask('meet', () =>
+          scripts.meet.run(
+            adapter,
+            keys.map(({ rule, key }) => format.meeting(rule, key)),
+            [member, String(forUs)],
+          ),
+        );
+      return meetSplit(meeting, { placeOf: clustered ? (key) => slot({ key }) : () => '', meet });
     },
     ping: () =>
       ask('ping', async () => {

@@ -35,6 +35,11 @@ export function defineScripts(edit?: (source: string) => string) {
       reply: (raw) => (raw as unknown[]).map(Number),
       edit,
     }),
+    meet: defineScript<[member: string, us: string], readonly number[]>('meet', {
+      args: ['member', 'us'],
+      reply: (raw) => (raw as unknown[]).map(Number),
+      edit,
+    }),
     reset: defineScript<[], boolean>('reset', { args: [], reply: done, edit }),
   };
 }

@@ -1,0 +1,26 @@
+import type { Check } from '../stores/store.js';
+
+/** Where keys are in a table that keeps no keys: FNV-1a (32 bits) twice in one pass. */
+export class KeyHash {
+  /** Of the key looked at last: tells it from others that share its place. */
+  print = 0;
+
+  /** The place of a key among so many, a power of two. */
+  placeOf({ rule, key, limit }: Check, places: number): number {
+    // No two kinds share both.
+    let hash = 0x811c9dc5 ^ (limit.kind.length << 8) ^ limit.kind.charCodeAt(0);
+    let print = 0x2f0b4c47;
+    for (let i = 0; i < rule.length; i += 1) {
+      const unit = rule.charCodeAt(i);
+      hash = Math.imul(hash ^ unit, 0x01000193);
+      print = Math.imul(print ^ unit, 0x5bd1e995);
+    }
+    for (let i = 0; i < key.length; i += 1) {
+      const unit = key.charCodeAt(i);
+      hash = Math.imul(hash ^ unit, 0x01000193);
+      print = Math.imul(print ^ unit, 0x5bd1e995);
+    }
+    this.print = (print ^ hash) >>> 0;
+    return (hash ^ (hash >>> 15)) & (places - 1);
+  }
+}

@@ -1,0 +1,294 @@
+import { millionth, sizeOf, type CountedLimit } from '../limit.js';
+import type { Check, GroupOutcome, Outcome, Receipt } from '../stores/store.js';
+import { describeLeft } from './left.js';
+
+/** A lease lasts at most this long, in microseconds of the process's clock, counted from when it was asked for. */
+export const leaseUs = 1_000_000;
+/** A lot is what the process spends in this time, so that a key at full speed costs a call each time. */
+const lotUs = 80_000;
+/** The next lot is asked for when what is left lasts no longer than this, or three round trips. */
+const [leastLeadUs, mostLeadUs] = [4000, 30_000];
+/** After a short answer a process asks again no sooner. */
+const longestPauseUs = 50_000;
+/** What is asked for at once says nothing about demand yet. */
+const shortestSampleUs = 5000;
+/** Demand is forgotten. */
+const longestSampleUs = 2_000_000;
+
+/** Units taken from the store in one step. */
+interface Lot {
+  left: number;
+  readonly size: number;
+  /** By the store's clock. */
+  readonly takenAt: number;
+  readonly windowEnd: number | undefined;
+  /** When it ends, by the process's clock. */
+  readonly until: number;
+}
+
+/** Why and until when, by the process's clock, a process does not ask. */
+interface Short {
+  readonly until: number;
+  /** The cost that was asked for, and when it could pass. */
+  readonly cost: number;
+  readonly retryAt: number;
+  readonly reason: Outcome['reason'];
+  /** A smaller need than the one refused has been asked for since. */
+  askedLess: boolean;
+}
+
+/** How long a bucket takes to give one unit back, in microseconds; 0 for what comes back at once. */
+const unitUs = (limit: CountedLimit): number => (limit.kind === 'tokenBucket' ? (millionth * limit.creditUs) / limit.creditUnits : 0);
+
+/** How long a process waits after a short answer: half the time to full of a small bucket, so that none of its refill is lost. */
+function pauseUs(limit: CountedLimit): number {
+  if (limit.kind !== 'tokenBucket') return longestPauseUs;
+  return Math.min(longestPauseUs, (limit.capacity * unitUs(limit)) / 2);
+}
+
+/** When a call was asked for and answered, by the process's clock, and decided, by the store's. */
+interface Times {
+  readonly askedAt: number;
+  readonly now: number;
+  readonly decidedAt: number;
+}
+
+/** What is to be asked of the store for a lease. */
+export interface LotAsked {
+  readonly cost: number;
+  readonly least: number;
+}
+
+/** The units of one key that this process has in hand, what it knows of the key, and how much it needs. */
+export class Lease {
+  readonly check: Check;
+  readonly openedAt: number;
+  /** Its key was reset or banned: what it has in hand counts for nothing. */
+  forgotten = false;
+  /** Ends when an answer to what was asked has come. */
+  asking: Promise<void> | undefined;
+  /** When a lot was asked for last, by the process's clock. */
+  askedAt: number;
+  /** Units spent here since the last ask. */
+  #demand = 0;
+  #measuredAt: number;
+  /** Units a microsecond. */
+  #rate = 0;
+  #roundTripUs = 0;
+  #lots: Lot[] = [];
+  /** Units in hand, by the last count. */
+  #left = 0;
+  /** The store's clock less ours. */
+  #aheadUs = 0;
+  /** What the store had left by its last answer, and until when, by our clock, that tells anything. */
+  #remaining = 0;
+  #resetAt = 0;
+  #windowEnd: number | undefined;
+  #short: Short | undefined;
+
+  constructor({ rule, key, limit, whenUnavailable = 'local' }: Check, now: number) {
+    this.check = { rule, key, limit, cost: 1, whenUnavailable };
+    this.openedAt = now;
+    this.askedAt = now;
+    this.#measuredAt = now;
+  }
+
+  /** Units spent here a second. */
+  get perSecond(): number {
+    return this.#rate * 1e6;
+  }
+
+  storeNow(now: number): number {
+    return now + this.#aheadUs;
+  }
+
+  /** Spends, or refuses while a short answer holds; undefined if the store has to be asked. */
+  take(cost: number, now: number): Outcome | undefined {
+    if (this.#left >= cost && this.#count(now) >= cost) {
+      this.#demand += cost;
+      return this.#spend(cost, now);
+    }
+    const short = this.#short;
+    if (short === undefined || now >= short.until) return undefined;
+    const left = this.#count(now);
+    // What refused a larger cost may pass this one: asked once more, and no oftener.
+    if (!short.askedLess && cost - left <= this.#remaining && cost < short.cost && short.reason !== 'banned') return undefined;
+    this.#demand += cost;
+    return this.#refusal(cost, now);
+  }
+
+  /** Units that the store gave to a check itself. */
+  spentElsewhere(units: number): void {
+    this.#demand += units;
+  }
+
+  /** What was spent is back in hand, as the group it was for was refused; answers what has no lot any more to go to. */
+  putBack(units: number, takenAt: number, now: number): Receipt[] {
+    let rest = units;
+    for (const lot of this.#lots) {
+      const room = lot.until > now ? Math.min(rest, lot.size - lot.left) : 0;
+      lot.left += room;
+      this.#left += room;
+      rest -= room;
+    }
+    return rest === 0 ? [] : [this.#receiptOf({ left: rest, takenAt, windowEnd: this.#windowEnd })];
+  }
+
+  /** Whether the next lot should be on its way by now. */
+  runsOut(now: number): boolean {
+    if (this.asking !== undefined || (this.#short !== undefined && now < this.#short.until)) return false;
+    return this.#left <= this.#rate * Math.min(mostLeadUs, Math.max(leastLeadUs, 3 * this.#roundTripUs));
+  }
+
+  /** What to ask for: `need` in all for those that wait, of which the least is `least`; 0 if nobody waits. */
+  toAsk(need: number, least: number, now: number): LotAsked {
+    const sinceUs = now - this.#measuredAt;
+    if (sinceUs >= shortestSampleUs) {
+      const sample = sinceUs > longestSampleUs ? 0 : this.#demand / sinceUs;
+      this.#rate = this.#rate === 0 || sample === 0 ? sample : (this.#rate + sample) / 2;
+      this.#demand = 0;
+      this.#measuredAt = now;
+    }
+    this.askedAt = now;
+    const size = sizeOf(this.check.limit);
+    let cost = Math.max(need, Math.ceil(this.#rate * lotUs));
+    // Of what is known to be left, the others get their part; once a short answer has come, there is no part to leave.
+    if (this.#short === undefined && now < this.#resetAt) cost = Math.max(need, Math.min(cost, Math.ceil(this.#remaining / 2)));
+    if (this.#short !== undefined) this.#short.askedLess = true;
+    cost = Math.min(size, Math.max(1, cost));
+    return { cost, least: Math.max(1, Math.min(cost, least)) };
+  }
+
+  /** The store's answer to an ask: a lot, or why there is none. */
+  answered(asked: LotAsked, { now: decidedAt, outcomes }: GroupOutcome, now: number): void {
+    const [outcome] = outcomes;
+    if (outcome === undefined) return;
+    const { askedAt } = this;
+    this.#roundTripUs = this.#roundTripUs === 0 ? now - askedAt : (this.#roundTripUs * 3 + now - askedAt) / 4;
+    this.#aheadUs = decidedAt - now;
+    this.#remaining = outcome.remaining;
+    this.#resetAt = now + outcome.resetAfterUs;
+    this.#windowEnd = outcome.windowEnd;
+    if (outcome.taken > 0) {
+      // The store decided no sooner than it was asked: so long after that, its window is not over.
+      const lasts = outcome.windowEnd === undefined ? leaseUs : Math.min(leaseUs, outcome.windowEnd - decidedAt);
+      const { taken, windowEnd } = outcome;
+      this.#lots.push({ left: taken, size: taken, takenAt: decidedAt, windowEnd, until: askedAt + lasts });
+      this.#left += taken;
+    }
+    this.#short = outcome.taken >= asked.cost ? undefined : this.#pause(asked.cost, outcome, { askedAt, now, decidedAt });
+  }
+
+  /** Receipts of what lots that have ended still had, as far as it can come back; no longer in hand. */
+  takeEnded(now: number): Receipt[] {
+    return this.#takeIf(({ until }) => until <= now, now);
+  }
+
+  /** The same of all lots. */
+  takeAll(now: number): Receipt[] {
+    return this.#takeIf(() => true, now);
+  }
+
+  #takeIf(ends: (lot: Lot) => boolean, now: number): Receipt[] {
+    const taken = this.#lots.filter(ends);
+    if (taken.length === 0) return [];
+    this.#lots = this.#lots.filter((lot) => !taken.includes(lot));
+    this.#left = this.#lots.reduce((sum, { left }) => sum + left, 0);
+    return taken.filter((lot) => this.#canReturn(lot, this.storeNow(now))).map((lot) => this.#receiptOf(lot));
+  }
+
+  /** Whether anything is left that has neither flowed back by itself nor been of a window that is over. */
+  #canReturn({ left, takenAt, windowEnd }: Lot, storeNow: number): boolean {
+    const { limit } = this.check;
+    if (limit.kind === 'tokenBucket') return left * unitUs(limit) > storeNow - takenAt;
+    return left > 0 && (windowEnd ?? 0) > storeNow;
+  }
+
+  /** What a lot took, as far as it was not spent. */
+  #receiptOf({ left, takenAt, windowEnd }: Pick<Lot, 'left' | 'takenAt' | 'windowEnd'>): Receipt {
+    const { rule, key, limit } = this.check;
+    return { rule, key, limit, taken: left, takenAt, degraded: false, ...(windowEnd === undefined ? undefined : { windowEnd }) };
+  }
+
+  /** Units in hand whose lease has not ended. */
+  #count(now: number): number {
+    const [first] = this.#lots;
+    // In the order in which they were asked for, and so of their end, but for the end of a window, which ends all.
+    if (first === undefined || first.until > now) return this.#left;
+    return this.#lots.reduce((sum, { left, until }) => (until > now ? sum + left : sum), 0);
+  }
+
+  #spend(cost: number, now: number): Outcome {
+    let rest = cost;
+    let takenAt = 0;
+    let spentUp = 0;
+    for (const lot of this.#lots) {
+      if (lot.until > now && lot.left > 0) {
+        const part = Math.min(lot.left, rest);
+        lot.left -= part;
+        rest -= part;
+        // Of the oldest, of which the least may come back.
+        if (takenAt === 0) takenAt = lot.takenAt;
+      }
+      if (rest === 0) break;
+      spentUp += 1;
+    }
+    this.#left -= cost;
+    // Those that have ended with something left are given back by the sweep.
+    if (spentUp > 0) this.#lots = this.#lots.filter(({ left }) => left > 0);
+    const remaining = this.#remainingNow();
+    const resetAfterUs = this.#resetAfterUs(now);
+    const windowEnd = this.#windowEnd;
+    // Written out, as one is made for every check.
+    return windowEnd === undefined
+      ? { allowed: true, taken: cost, remaining, retryAfterUs: 0, resetAfterUs, reason: 'ok', takenAt }
+      : { allowed: true, taken: cost, remaining, retryAfterUs: 0, resetAfterUs, reason: 'ok', takenAt, windowEnd };
+  }
+
+  #remainingNow(): number {
+    return Math.min(sizeOf(this.check.limit), this.#left + this.#remaining);
+  }
+
+  #resetAfterUs(now: number): number {
+    const { limit } = this.check;
+    if (limit.kind !== 'tokenBucket') return Math.max(0, this.#resetAt - now);
+    return Math.ceil((limit.capacity - this.#remainingNow()) * unitUs(limit));
+  }
+
+  #pause(cost: number, outcome: Outcome, { askedAt, now, decidedAt }: Times): Short {
+    const { retryAfterUs, resetAfterUs, windowEnd, reason } = outcome;
+    const waits = retryAfterUs === Number.POSITIVE_INFINITY ? resetAfterUs : retryAfterUs;
+    // Processes that were refused together shall not come back together for ever.
+    const pause = pauseUs(this.check.limit) * (1 + Math.random() / 5);
+    // A new window is never paused for.
+    const until = Math.min(askedAt + pause, windowEnd === undefined ? Number.POSITIVE_INFINITY : now + windowEnd - decidedAt);
+    return { until, cost, retryAt: now + waits, reason, askedLess: false };
+  }
+
+  #refusal(cost: number, now: number): Outcome {
+    const short = this.#short;
+    const left = this.#count(now);
+    const { limit } = this.check;
+    let retryAt = short?.retryAt ?? now;
+    if (short !== undefined && short.reason !== 'banned') {
+      const need = cost - left;
+      // A bucket gives unit by unit; where a larger cost than was asked for waits longer, only the full limit is sure to pass it.
+      if (limit.kind === 'tokenBucket') retryAt += Math.ceil((need - short.cost) * unitUs(limit));
+      else if (limit.kind === 'slidingWindow' && need > short.cost)
+        retryAt = Math.max(
+          retryAt,
+          now + describeLeft(limit, { units: left, cost, now: this.storeNow(now), windowEnd: this.#windowEnd }).retryAfterUs,
+        );
+      retryAt = Math.max(retryAt, short.until);
+    }
+    const banned = short?.reason === 'banned';
+    return {
+      allowed: false,
+      taken: 0,
+      remaining: banned ? 0 : Math.min(this.#remainingNow(), cost - 1),
+      retryAfterUs: Math.max(1, retryAt - now),
+      resetAfterUs: banned ? Math.max(1, retryAt - now) : this.#resetAfterUs(now),
+      reason: banned ? 'banned' : 'limited',
+    };
+  }
+}

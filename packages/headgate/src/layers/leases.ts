@@ -1,0 +1,211 @@
+import type { Clock } from '../clock.js';
+import { sizeOf, type CountedLimit } from '../limit.js';
+import { spanUs } from '../mode.js';
+import { receiptOf } from '../stores/outcome.js';
+import type { Check, GroupOutcome, Outcome, Receipt, Store, Target, Ticket } from '../stores/store.js';
+import { Heat } from './heat.js';
+import { Lease, leaseUs } from './lease.js';
+import type { LocalCounter } from './local.js';
+import { PerKey } from './per-key.js';
+
+/** A bucket that is full again sooner is asked check by check: a process could not wait for its refill without losing some of it. */
+const smallestBucketUs = 50_000;
+
+const sweepMs = 100;
+
+/** Checks a second from which a key under `auto` is leased, and below which it is not any more. */
+const [hotFrom, calmBelow] = [100, 50];
+/** A key has been leased for so long before it is said to be calm. */
+const calmAfterUs = 500_000;
+
+export interface LeasesOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Keys leased at once. */
+  readonly max: number;
+  /** Units that stay taken, as giving them back failed. */
+  readonly onLost: () => void;
+}
+
+const canLease = (limit: CountedLimit, cost: number): boolean =>
+  cost <= sizeOf(limit) && (limit.kind !== 'tokenBucket' || spanUs(limit) >= smallestBucketUs);
+
+/** What those that wait for a lot need: in all, and one of them at least. */
+interface Wait {
+  need: number;
+  least: number;
+}
+
+/** Counts by leases: units taken in advance, spent here, and given back if they are not needed. */
+export class Leases implements LocalCounter {
+  readonly #options: LeasesOptions;
+  readonly #leases = new PerKey<Lease>();
+  /** In the order in which they were asked for. */
+  readonly #queue = new Set<Lease>();
+  readonly #waits = new Map<Lease, Wait>();
+  readonly #heat = new Heat(hotFrom);
+  #sweeping = false;
+  #closed = false;
+  /** Checks that were decided exactly, as too many keys were leased. */
+  dropped = 0;
+
+  constructor(options: LeasesOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#queue.size;
+  }
+
+  take(check: Check, now: number): GroupOutcome | undefined {
+    const lease = this.#leases.find(check);
+    const outcome = lease?.take(check.cost, now);
+    if (lease === undefined || outcome === undefined) return undefined;
+    if (outcome.allowed && lease.runsOut(now)) void this.#ask(lease, now).catch(() => undefined);
+    return { now: lease.storeNow(now), allowed: outcome.allowed, outcomes: [outcome], source: 'lease', degraded: false };
+  }
+
+  putBack(check: Check, { taken, takenAt = 0 }: Outcome, now: number): void {
+    for (const receipt of this.#leases.find(check)?.putBack(taken, takenAt, now) ?? []) void this.#giveBack(receipt);
+  }
+
+  /** Asks for a lot that the check has its part of; undefined if it is to be decided by the store itself. */
+  wait(check: Check, now: number): Promise<void> | undefined {
+    const { limit, cost, mode } = check;
+    if (this.#closed || !canLease(limit, cost)) return undefined;
+    let lease = this.#leases.find(check);
+    if (lease === undefined) {
+      lease = mode === 'auto' ? undefined : this.#open(check, now);
+      if (lease === undefined) return undefined;
+    } else if (mode === 'auto' && lease.perSecond < calmBelow && lease.openedAt + calmAfterUs <= now) {
+      this.#close(lease);
+      return undefined;
+    }
+    const wait = this.#waits.get(lease);
+    if (wait !== undefined) {
+      wait.need += cost;
+      wait.least = Math.min(wait.least, cost);
+      return lease.asking;
+    }
+    // One is on its way that this check is no part of: what it brings may be enough.
+    if (lease.asking !== undefined) return lease.asking;
+    return this.#askFor(lease, cost);
+  }
+
+  /** A hot key whose checks the store decides (groups, `auto`) is leased from now on. */
+  told(check: Check, { degraded }: GroupOutcome): void {
+    if (degraded || this.#closed || !canLease(check.limit, check.cost)) return;
+    const now = this.#options.clock.nowUs();
+    let lease = this.#leases.find(check);
+    if (lease === undefined && this.#heat.isHot(check, now)) lease = this.#open(check, now);
+    if (lease === undefined) return;
+    lease.spentElsewhere(check.cost);
+    if (lease.runsOut(now)) void this.#ask(lease, now).catch(() => undefined);
+  }
+
+  forget(target: Pick<Target, 'rule' | 'key'>): void {
+    for (const lease of this.#leases.of(target)) {
+      lease.forgotten = true;
+      this.#close(lease);
+    }
+  }
+
+  /** Gives everything back. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const now = this.#options.clock.nowUs();
+    await Promise.all([...this.#queue].flatMap((lease) => lease.takeAll(now)).map((receipt) => this.#giveBack(receipt)));
+    for (const lease of this.#queue) this.#leases.remove(lease);
+    this.#queue.clear();
+  }
+
+  #open(check: Check, now: number): Lease | undefined {
+    if (this.#queue.size >= this.#options.max) {
+      this.dropped += 1;
+      return undefined;
+    }
+    const lease = new Lease(check, now);
+    this.#leases.add(lease);
+    this.#queue.add(lease);
+    this.#sweepSoon();
+    return lease;
+  }
+
+  #close(lease: Lease): void {
+    this.#leases.remove(lease);
+    this.#queue.delete(lease);
+    const now = this.#options.clock.nowUs();
+    for (const receipt of lease.takeAll(now)) if (!lease.forgotten) void this.#giveBack(receipt);
+  }
+
+  /** Asks at the end of this turn of the event loop, for all that wait by then. */
+  #askFor(lease: Lease, cost: number): Promise<void> {
+    const wait: Wait = { need: cost, least: cost };
+    this.#waits.set(lease, wait);
+    lease.asking = new Promise<void>((resolve, reject) => {
+      process.nextTick(() => {
+        this.#waits.delete(lease);
+        lease.asking = undefined;
+        this.#ask(lease, this.#options.clock.nowUs(), wait).then(resolve, reject);
+      });
+    });
+    return lease.asking;
+  }
+
+  #ask(lease: Lease, now: number, { need, least }: Wait = { need: 0, least: 1 }): Promise<void> {
+    const asked = lease.toAsk(need, least, now);
+    // Behind the others: its lots end last.
+    this.#queue.delete(lease);
+    this.#queue.add(lease);
+    const group = { checks: [{ ...lease.check, ...asked }] };
+    const late = (answer: GroupOutcome): void => this.#return(group.checks[0], answer);
+    const ticket: Ticket = { cancelled: false, sent: false, late };
+    const done = (): void => {
+      lease.asking = undefined;
+    };
+    lease.asking = this.#options.store
+      .decide(group, ticket)
+      .then((answer) => {
+        if (lease.forgotten || this.#closed) this.#return(group.checks[0], answer);
+        else {
+          const answeredAt = this.#options.clock.nowUs();
+          lease.answered(asked, answer, answeredAt);
+          for (const receipt of lease.takeEnded(answeredAt)) void this.#giveBack(receipt);
+        }
+      })
+      .finally(done);
+    return lease.asking;
+  }
+
+  /** What came too late to be spent goes back. */
+  #return(check: Check | undefined, { now, outcomes }: GroupOutcome): void {
+    const [outcome] = outcomes;
+    const receipt = check && outcome && receiptOf(check, outcome, { now, degraded: false });
+    if (receipt !== undefined) void this.#giveBack(receipt);
+  }
+
+  async #giveBack(receipt: Receipt): Promise<void> {
+    try {
+      await this.#options.store.giveBack({ receipt, units: receipt.taken });
+    } catch {
+      this.#options.onLost();
+    }
+  }
+
+  #sweepSoon(): void {
+    if (this.#sweeping || this.#closed) return;
+    this.#sweeping = true;
+    this.#options.clock.after(sweepMs, () => this.#sweep(), { unref: true });
+  }
+
+  /** Closes the leases that nobody asked for in the time of a lease: their units go back. */
+  #sweep(): void {
+    this.#sweeping = false;
+    const now = this.#options.clock.nowUs();
+    for (const lease of this.#queue) {
+      if (lease.askedAt + leaseUs > now) break;
+      if (lease.asking === undefined) this.#close(lease);
+    }
+    if (this.#queue.size > 0) this.#sweepSoon();
+  }
+}

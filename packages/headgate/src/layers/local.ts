@@ -1,0 +1,189 @@
+import type { Clock } from '../clock.js';
+import { passes, unasked } from '../stores/outcome.js';
+import type { Check, Group, GroupOutcome, Outcome, Store, Target, Ticket } from '../stores/store.js';
+
+/** Decides checks of one mode in this process. */
+export interface LocalCounter {
+  /** Decides here and now; undefined, and nothing changed, if the store has to be asked. */
+  take(check: Check, now: number): GroupOutcome | undefined;
+  /** What was taken is not wanted, as another check of its group refused. */
+  putBack(check: Check, outcome: Outcome, now: number): void;
+  /**
+   * Resolves when it is worth while to `take` again; rejects if the store does not answer. Undefined: the store is to decide this check
+   * itself.
+   */
+  wait(check: Check, now: number): Promise<void> | undefined;
+  /** Told what the store decided for a check itself. */
+  told(check: Check, answer: GroupOutcome): void;
+  /** The key's budget is another from now on. */
+  forget(target: Pick<Target, 'rule' | 'key'>): void;
+  close(): Promise<void>;
+}
+
+export interface LocalOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly leases: LocalCounter;
+  readonly sync: LocalCounter;
+}
+
+/** How often a check waits for what others may take first; then the store decides it. */
+const mostWaits = 3;
+
+/** What is asked of the store in a way of its own is never decided here: parts, turns in the future. */
+const isPlain = ({ least, aheadUs }: Check): boolean => least === undefined && aheadUs === undefined;
+
+/** A check of a group that was decided here. */
+interface Taken {
+  readonly counter: LocalCounter;
+  readonly outcome: Outcome;
+  /** The store's clock, as this process believes it to be. */
+  readonly now: number;
+}
+
+const untaken = (outcome: Outcome): Outcome =>
+  outcome.taken === 0 ? outcome : { ...outcome, taken: 0, remaining: outcome.remaining + outcome.taken };
+
+/** A store that counts locally, and how many checks it decided without asking. */
+export interface LocalStore extends Store {
+  decidedHere(): number;
+}
+
+/** Puts the local counters before a store: checks of rules that count locally are decided here, the others there, groups whole. */
+export function localStore({ store, clock, leases, sync }: LocalOptions): LocalStore {
+  let decidedHere = 0;
+  const counters = [leases, sync];
+  const counterOf = (check: Check): LocalCounter | undefined => {
+    if (check.mode === undefined || !isPlain(check)) return undefined;
+    return typeof check.mode === 'object' ? sync : leases;
+  };
+
+  function decideNow(group: Group): GroupOutcome | undefined {
+    const [check] = group.checks;
+    if (check?.mode === undefined || group.checks.length !== 1 || group.dry === true) return undefined;
+    const answer = counterOf(check)?.take(check, clock.nowUs());
+    if (answer !== undefined) decidedHere += 1;
+    return answer;
+  }
+
+  async function asked(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
+    const answer = await store.decide(group, ticket);
+    group.checks.forEach((check, index) => {
+      const outcome = answer.outcomes[index];
+      if (outcome !== undefined) counterOf(check)?.told(check, { ...answer, outcomes: [outcome] });
+    });
+    return answer;
+  }
+
+  async function decideOne(check: Check, counter: LocalCounter, ticket: Ticket | undefined): Promise<GroupOutcome> {
+    const since = ticket?.since ?? performance.now();
+    try {
+      for (let waits = 0; waits < mostWaits; waits += 1) {
+        const now = clock.nowUs();
+        const answer = counter.take(check, now);
+        if (answer !== undefined) {
+          decidedHere += 1;
+          return answer;
+        }
+        const wait = counter.wait(check, now);
+        if (wait === undefined) break;
+        await wait;
+      }
+    } catch {
+      // The guard knows what is to be said in its place.
+    }
+    const last = counter.take(check, clock.nowUs());
+    return last ?? asked({ checks: [check] }, { cancelled: false, sent: false, ...ticket, since });
+  }
+
+  /** Takes what can be taken here, by the check's place in the group. */
+  function takeHere(checks: readonly Check[]): Map<number, Taken> {
+    const now = clock.nowUs();
+    const taken = new Map<number, Taken>();
+    checks.forEach((check, index) => {
+      const counter = counterOf(check);
+      const answer = counter?.take(check, now);
+      const [outcome] = answer?.outcomes ?? [];
+      if (counter !== undefined && answer !== undefined && outcome !== undefined) taken.set(index, { counter, outcome, now: answer.now });
+    });
+    return taken;
+  }
+
+  function putBack(checks: readonly Check[], taken: ReadonlyMap<number, Taken>): void {
+    const now = clock.nowUs();
+    for (const [index, { counter, outcome }] of taken) {
+      const check = checks[index];
+      if (check !== undefined && outcome.taken > 0) counter.putBack(check, outcome, now);
+    }
+  }
+
+  /** The answer to a group of which some was taken here, and the rest, if anything was asked, by the store. */
+  function merged(group: Group, taken: ReadonlyMap<number, Taken>, rest: GroupOutcome | undefined): GroupOutcome {
+    let next = 0;
+    const found = group.checks.map((_, index) => taken.get(index)?.outcome ?? rest?.outcomes[next++] ?? unasked);
+    const allowed = passes(
+      group,
+      found.map((outcome) => outcome.allowed),
+    );
+    const now = rest?.now ?? Math.max(...[...taken.values()].map((one) => one.now));
+    const local = typeof group.checks.find(({ mode }) => mode)?.mode === 'object' ? 'sync' : 'lease';
+    return {
+      now,
+      allowed,
+      outcomes: allowed ? found : found.map(untaken),
+      source: rest?.source ?? local,
+      degraded: rest?.degraded ?? false,
+    };
+  }
+
+  /** Takes here what can be, asks the store for the rest together, and puts back if anything refuses. */
+  async function decideGroup(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
+    const { checks } = group;
+    const taken = takeHere(checks);
+    const refuses = [...taken].some(([index, { outcome }]) => !outcome.allowed && checks[index]?.shadow !== true);
+    const rest = checks.filter((_, index) => !taken.has(index));
+    let answer: GroupOutcome | undefined;
+    try {
+      if (rest.length > 0 && !refuses) answer = await asked({ checks: rest }, ticket);
+    } catch (error) {
+      putBack(checks, taken);
+      throw error;
+    }
+    const decided = merged(group, taken, answer);
+    if (!decided.allowed) putBack(checks, taken);
+    if (answer === undefined) decidedHere += checks.length;
+    return decided;
+  }
+
+  function decide(group: Group, ticket?: Ticket): Promise<GroupOutcome> {
+    const { checks, dry } = group;
+    const [check] = checks;
+    // What counts refusals must reach the store, whoever refuses; and a leased key's counter is the store's too.
+    if (dry === true || checks.every(({ mode }) => mode === undefined) || checks.some(({ countRefused }) => countRefused)) {
+      return store.decide(group, ticket);
+    }
+    if (check === undefined || checks.length > 1) return decideGroup(group, ticket);
+    const counter = counterOf(check);
+    return counter === undefined ? store.decide(group, ticket) : decideOne(check, counter, ticket);
+  }
+
+  /** Once the store has done what changes a key's budget, what is in hand counts for nothing. */
+  async function thenForget(target: Target, call: Promise<void>): Promise<void> {
+    await call;
+    for (const counter of counters) counter.forget(target);
+  }
+
+  return {
+    ...store,
+    decideNow,
+    decide,
+    decidedHere: () => decidedHere,
+    reset: (target) => thenForget(target, store.reset(target)),
+    ban: (target, us) => thenForget(target, store.ban(target, us)),
+    unban: (target) => thenForget(target, store.unban(target)),
+    async close() {
+      await Promise.all(counters.map((counter) => counter.close()));
+      await store.close();
+    },
+  };
+}

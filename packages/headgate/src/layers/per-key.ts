@@ -1,0 +1,42 @@
+import type { Check, Target } from '../stores/store.js';
+
+/** What is kept for each rule and key; a key under several limits (plans) has one for each. */
+export class PerKey<T extends { readonly check: Check }> {
+  readonly #rules = new Map<string, Map<string, T[]>>();
+  size = 0;
+
+  find({ rule, key, limit }: Check): T | undefined {
+    const found = this.#rules.get(rule)?.get(key);
+    if (found === undefined) return undefined;
+    return found[0]?.check.limit === limit ? found[0] : found.find(({ check }) => check.limit === limit);
+  }
+
+  of({ rule, key }: Pick<Target, 'rule' | 'key'>): readonly T[] {
+    return this.#rules.get(rule)?.get(key) ?? [];
+  }
+
+  add(item: T): void {
+    const { rule, key } = item.check;
+    let keys = this.#rules.get(rule);
+    if (keys === undefined) this.#rules.set(rule, (keys = new Map()));
+    keys.set(key, [...(keys.get(key) ?? []), item]);
+    this.size += 1;
+  }
+
+  /** Nothing happens to what is not there. */
+  remove(item: T): void {
+    const { rule, key } = item.check;
+    const keys = this.#rules.get(rule);
+    const found = keys?.get(key);
+    if (keys === undefined || found === undefined || !found.includes(item)) return;
+    this.size -= 1;
+    const others = found.filter((other) => other !== item);
+    if (others.length > 0) keys.set(key, others);
+    else keys.delete(key);
+    if (keys.size === 0) this.#rules.delete(rule);
+  }
+
+  all(): T[] {
+    return [...this.#rules.values()].flatMap((keys) => [...keys.values()].flat());
+  }
+}

@@ -1,0 +1,143 @@
+import type { Clock } from '../clock.js';
+import { receiptOf, unasked } from '../stores/outcome.js';
+import type { Check, GroupOutcome, Outcome, Store, Target, Ticket } from '../stores/store.js';
+import type { LocalCounter } from './local.js';
+import { PerKey } from './per-key.js';
+import { Tally } from './tally.js';
+
+/** A process counts as one of those that count on a key for so many intervals after it said so. */
+const intervalsSeen = 3;
+/** Keys said in one call. */
+const keysAtOnce = 64;
+
+export interface SyncOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Keys counted at once. */
+  readonly max: number;
+  /** Processes that share the store: those on a key, as long as that is not known. */
+  readonly fleetSize: () => number;
+  /** This process, as the others know it. */
+  readonly member?: string;
+  readonly onLost: () => void;
+}
+
+/** Counts locally, and exchanges totals with the store once in an interval. */
+export class Sync implements LocalCounter {
+  readonly #options: SyncOptions;
+  readonly #member: string;
+  readonly #tallies = new PerKey<Tally>();
+  /** Intervals whose exchange is due. */
+  readonly #timers = new Map<number, () => void>();
+  #closed = false;
+  dropped = 0;
+
+  constructor(options: SyncOptions) {
+    this.#options = options;
+    this.#member = options.member ?? crypto.randomUUID();
+  }
+
+  get size(): number {
+    return this.#tallies.size;
+  }
+
+  take(check: Check, now: number): GroupOutcome | undefined {
+    const tally = this.#tallies.find(check);
+    const outcome = tally?.take(check.cost, now);
+    if (tally === undefined || outcome === undefined) return undefined;
+    return { now: tally.storeNow(now), allowed: outcome.allowed, outcomes: [outcome], source: 'sync', degraded: false };
+  }
+
+  putBack(check: Check, { taken }: Outcome): void {
+    this.#tallies.find(check)?.putBack(taken);
+  }
+
+  /** The first contact with a key, and what a share is too small for, is the store's to decide. */
+  wait(): undefined {
+    return undefined;
+  }
+
+  told(check: Check, answer: GroupOutcome): void {
+    if (answer.degraded || this.#closed || typeof check.mode !== 'object') return;
+    const now = this.#options.clock.nowUs();
+    const known = this.#tallies.find(check);
+    const tally = known ?? this.#open(check, check.mode.syncUs, now);
+    if (tally === undefined) return;
+    tally.told(answer, now);
+    if (known === undefined) void this.#meet([tally]);
+  }
+
+  forget(target: Pick<Target, 'rule' | 'key'>): void {
+    for (const tally of this.#tallies.of(target)) this.#tallies.remove(tally);
+  }
+
+  /** Sends the last totals. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const cancel of this.#timers.values()) cancel();
+    this.#timers.clear();
+    const unsent = this.#tallies.all().filter((tally) => tally.unsent > 0);
+    await Promise.all(unsent.map((tally) => this.#exchange(tally)));
+  }
+
+  #open(check: Check, intervalUs: number, now: number): Tally | undefined {
+    if (this.#tallies.size >= this.#options.max) {
+      this.dropped += 1;
+      return undefined;
+    }
+    const tally = new Tally(check, { intervalUs, now });
+    this.#tallies.add(tally);
+    this.#exchangeSoon(intervalUs);
+    return tally;
+  }
+
+  #exchangeSoon(intervalUs: number): void {
+    if (this.#timers.has(intervalUs) || this.#closed) return;
+    const cancel = this.#options.clock.after(intervalUs / 1000, () => this.#exchangeAll(intervalUs), { unref: true });
+    this.#timers.set(intervalUs, cancel);
+  }
+
+  /** All keys of one interval, in one turn of the event loop: the store sends them together. */
+  #exchangeAll(intervalUs: number): void {
+    this.#timers.delete(intervalUs);
+    const now = this.#options.clock.nowUs();
+    const due = this.#tallies.all().filter((tally) => tally.intervalUs === intervalUs);
+    const used = due.filter((tally) => {
+      const isUsed = tally.unsent > 0 || tally.usedAt + intervalsSeen * intervalUs > now;
+      if (!isUsed) this.#tallies.remove(tally);
+      return isUsed;
+    });
+    for (let first = 0; first < used.length; first += keysAtOnce) void this.#meet(used.slice(first, first + keysAtOnce));
+    for (const tally of used) void this.#exchange(tally);
+    if (used.length > 0) this.#exchangeSoon(intervalUs);
+  }
+
+  /** Learns with how many others each key is shared. */
+  async #meet(tallies: readonly Tally[]): Promise<void> {
+    const { store, fleetSize } = this.#options;
+    const forUs = intervalsSeen * (tallies[0]?.intervalUs ?? 0);
+    let members: readonly number[] | undefined;
+    try {
+      members = await store.meet?.({ keys: tallies.map(({ check: { rule, key } }) => ({ rule, key })), member: this.#member, forUs });
+    } catch {
+      // As if all of the fleet were there, unless it was known better before.
+    }
+    tallies.forEach((tally, index) => tally.shareWith(members?.[index] ?? tally.members ?? fleetSize()));
+  }
+
+  async #exchange(tally: Tally): Promise<void> {
+    const { store, clock, onLost } = this.#options;
+    const unsent = tally.send(clock.nowUs());
+    const check = unsent.units > 0 ? { ...tally.check, cost: unsent.units, least: 0 } : tally.check;
+    // Late, it has been counted; what it says is old.
+    const ticket: Ticket = { cancelled: false, sent: false, late: () => undefined };
+    try {
+      const answer = await store.decide({ checks: [check], ...(unsent.units === 0 && { dry: true }) }, ticket);
+      const strays = tally.sent(unsent, answer, clock.nowUs());
+      const receipt = receiptOf(check, answer.outcomes[0] ?? unasked, { now: answer.now, degraded: false });
+      if (strays > 0 && receipt !== undefined) await store.giveBack({ receipt, units: strays }).catch(onLost);
+    } catch {
+      tally.failed(unsent, ticket.sent);
+    }
+  }
+}
