@@ -40,7 +40,7 @@ export function spanUs(limit: CountedLimit): number {
 function readSync(where: string, mode: object, limits: readonly CountedLimit[]): LocalMode {
   rejectUnknownOptions(where, mode, ['sync']);
   const { sync } = mode as { sync?: unknown };
-  const syncUs = durationUs(`${where}.sync`, sync as Duration);
+  const syncUs = durationUs(`${where}.sync`, sync);
   const bad = (why: string): ConfigError => new ConfigError('HEADGATE_BAD_OPTION', `${where}.sync: ${why}; got ${show(sync)}`);
   if (syncUs < shortestSyncUs) throw bad('at least 10ms');
   for (const limit of limits) {
@@ -80,5 +80,5 @@ export function readMode(
   const counted = limits.filter((limit): limit is CountedLimit => limit.kind !== 'unlimited');
   const why = mustBeExact(counted, countRefused);
   if (why !== undefined) throw new ConfigError('HEADGATE_BAD_RULE', `${where}: only "exact" here, got ${show(mode)}: ${why}`);
-  return mode === 'lease' || mode === 'auto' ? mode : readSync(where, mode as object, counted);
+  return mode === 'lease' || mode === 'auto' ? mode : readSync(where, mode, counted);
 }

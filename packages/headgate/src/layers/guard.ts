@@ -182,9 +182,12 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
     else alone.owe(group, ours, ({ countRefused }) => countRefused !== true);
   }
 
+  /** Its caller has waited elsewhere as long as anybody may. */
+  const isOver = (asked: Ticket | undefined): boolean => asked?.since !== undefined && performance.now() - asked.since >= deadlineMs;
+
   function decide(group: Group, asked?: Ticket): Promise<GroupOutcome> {
     const began = nowMs();
-    if (!breakers.admits(group, began)) {
+    if (isOver(asked) || !breakers.admits(group, began)) {
       if (asked?.late !== undefined) return Promise.reject(new StoreError('the store is not asked for now'));
       const ours = alone.decide(group);
       alone.owe(group, ours);

@@ -75,6 +75,7 @@ export class Lease {
   /** Units a microsecond. */
   #rate = 0;
   #roundTripUs = 0;
+  readonly #size: number;
   #lots: Lot[] = [];
   /** Units in hand, by the last count. */
   #left = 0;
@@ -88,6 +89,7 @@ export class Lease {
 
   constructor({ rule, key, limit, whenUnavailable = 'local' }: Check, now: number) {
     this.check = { rule, key, limit, cost: 1, whenUnavailable };
+    this.#size = sizeOf(limit);
     this.openedAt = now;
     this.askedAt = now;
     this.#measuredAt = now;
@@ -104,6 +106,8 @@ export class Lease {
 
   /** Spends, or refuses while a short answer holds; undefined if the store has to be asked. */
   take(cost: number, now: number): Outcome | undefined {
+    // What can never pass is the store's to say, however much is in hand.
+    if (cost > this.#size) return undefined;
     if (this.#left >= cost && this.#count(now) >= cost) {
       this.#demand += cost;
       return this.#spend(cost, now);
@@ -134,10 +138,15 @@ export class Lease {
     return rest === 0 ? [] : [this.#receiptOf({ left: rest, takenAt, windowEnd: this.#windowEnd })];
   }
 
+  /** Whether a lot may be asked for: none is on its way, and no pause holds. */
+  mayAsk(now: number): boolean {
+    return this.asking === undefined && (this.#short === undefined || now >= this.#short.until);
+  }
+
   /** Whether the next lot should be on its way by now. */
   runsOut(now: number): boolean {
-    if (this.asking !== undefined || (this.#short !== undefined && now < this.#short.until)) return false;
-    return this.#left <= this.#rate * Math.min(mostLeadUs, Math.max(leastLeadUs, 3 * this.#roundTripUs));
+    const leadUs = Math.min(mostLeadUs, Math.max(leastLeadUs, 3 * this.#roundTripUs));
+    return this.#left < this.#rate * leadUs && this.mayAsk(now);
   }
 
   /** What to ask for: `need` in all for those that wait, of which the least is `least`; 0 if nobody waits. */
@@ -145,17 +154,17 @@ export class Lease {
     const sinceUs = now - this.#measuredAt;
     if (sinceUs >= shortestSampleUs) {
       const sample = sinceUs > longestSampleUs ? 0 : this.#demand / sinceUs;
-      this.#rate = this.#rate === 0 || sample === 0 ? sample : (this.#rate + sample) / 2;
+      // The longer a sample, the more it says; one of two lots says all.
+      this.#rate = this.#rate === 0 ? sample : this.#rate + (sample - this.#rate) * Math.min(1, sinceUs / (2 * lotUs));
       this.#demand = 0;
       this.#measuredAt = now;
     }
     this.askedAt = now;
-    const size = sizeOf(this.check.limit);
     let cost = Math.max(need, Math.ceil(this.#rate * lotUs));
     // Of what is known to be left, the others get their part; once a short answer has come, there is no part to leave.
     if (this.#short === undefined && now < this.#resetAt) cost = Math.max(need, Math.min(cost, Math.ceil(this.#remaining / 2)));
     if (this.#short !== undefined) this.#short.askedLess = true;
-    cost = Math.min(size, Math.max(1, cost));
+    cost = Math.min(this.#size, Math.max(1, cost));
     return { cost, least: Math.max(1, Math.min(cost, least)) };
   }
 
@@ -246,7 +255,7 @@ export class Lease {
   }
 
   #remainingNow(): number {
-    return Math.min(sizeOf(this.check.limit), this.#left + this.#remaining);
+    return Math.min(this.#size, this.#left + this.#remaining);
   }
 
   #resetAfterUs(now: number): number {

@@ -5,7 +5,7 @@ import { receiptOf } from '../stores/outcome.js';
 import type { Check, GroupOutcome, Outcome, Receipt, Store, Target, Ticket } from '../stores/store.js';
 import { Heat } from './heat.js';
 import { Lease, leaseUs } from './lease.js';
-import type { LocalCounter } from './local.js';
+import type { LocalCounter } from './local-counter.js';
 import { PerKey } from './per-key.js';
 
 /** A bucket that is full again sooner is asked check by check: a process could not wait for its refill without losing some of it. */
@@ -29,6 +29,10 @@ export interface LeasesOptions {
 
 const canLease = (limit: CountedLimit, cost: number): boolean =>
   cost <= sizeOf(limit) && (limit.kind !== 'tokenBucket' || spanUs(limit) >= smallestBucketUs);
+
+/** Whether a key under `auto` is to be exact again. */
+const isCalm = (lease: Lease, { mode }: Check, now: number): boolean =>
+  mode === 'auto' && lease.perSecond < calmBelow && lease.openedAt + calmAfterUs <= now;
 
 /** What those that wait for a lot need: in all, and one of them at least. */
 interface Wait {
@@ -61,8 +65,14 @@ export class Leases implements LocalCounter {
     const lease = this.#leases.find(check);
     const outcome = lease?.take(check.cost, now);
     if (lease === undefined || outcome === undefined) return undefined;
-    if (outcome.allowed && lease.runsOut(now)) void this.#ask(lease, now).catch(() => undefined);
-    return { now: lease.storeNow(now), allowed: outcome.allowed, outcomes: [outcome], source: 'lease', degraded: false };
+    if (outcome.allowed && lease.runsOut(now) && !isCalm(lease, check, now)) void this.#ask(lease, now).catch(() => undefined);
+    return {
+      now: lease.storeNow(now),
+      allowed: outcome.allowed || check.shadow === true,
+      outcomes: [outcome],
+      source: 'lease',
+      degraded: false,
+    };
   }
 
   putBack(check: Check, { taken, takenAt = 0 }: Outcome, now: number): void {
@@ -77,7 +87,7 @@ export class Leases implements LocalCounter {
     if (lease === undefined) {
       lease = mode === 'auto' ? undefined : this.#open(check, now);
       if (lease === undefined) return undefined;
-    } else if (mode === 'auto' && lease.perSecond < calmBelow && lease.openedAt + calmAfterUs <= now) {
+    } else if (isCalm(lease, check, now)) {
       this.#close(lease);
       return undefined;
     }
@@ -96,11 +106,10 @@ export class Leases implements LocalCounter {
   told(check: Check, { degraded }: GroupOutcome): void {
     if (degraded || this.#closed || !canLease(check.limit, check.cost)) return;
     const now = this.#options.clock.nowUs();
-    let lease = this.#leases.find(check);
-    if (lease === undefined && this.#heat.isHot(check, now)) lease = this.#open(check, now);
-    if (lease === undefined) return;
-    lease.spentElsewhere(check.cost);
-    if (lease.runsOut(now)) void this.#ask(lease, now).catch(() => undefined);
+    const isHot = this.#heat.isHot(check, now);
+    const lease = this.#leases.find(check) ?? (isHot ? this.#open(check, now) : undefined);
+    lease?.spentElsewhere(check.cost);
+    if (lease !== undefined && isHot && lease.mayAsk(now)) void this.#ask(lease, now).catch(() => undefined);
   }
 
   forget(target: Pick<Target, 'rule' | 'key'>): void {
@@ -110,12 +119,14 @@ export class Leases implements LocalCounter {
     }
   }
 
-  /** Gives everything back. */
+  /** Gives everything back, also what is still on its way. */
   async close(): Promise<void> {
     this.#closed = true;
+    const leases = [...this.#queue];
+    await Promise.allSettled(leases.flatMap(({ asking }) => asking ?? []));
     const now = this.#options.clock.nowUs();
-    await Promise.all([...this.#queue].flatMap((lease) => lease.takeAll(now)).map((receipt) => this.#giveBack(receipt)));
-    for (const lease of this.#queue) this.#leases.remove(lease);
+    await Promise.all(leases.flatMap((lease) => lease.takeAll(now)).map((receipt) => this.#giveBack(receipt)));
+    for (const lease of leases) this.#leases.remove(lease);
     this.#queue.clear();
   }
 
@@ -157,31 +168,27 @@ export class Leases implements LocalCounter {
     // Behind the others: its lots end last.
     this.#queue.delete(lease);
     this.#queue.add(lease);
-    const group = { checks: [{ ...lease.check, ...asked }] };
-    const late = (answer: GroupOutcome): void => this.#return(group.checks[0], answer);
-    const ticket: Ticket = { cancelled: false, sent: false, late };
-    const done = (): void => {
-      lease.asking = undefined;
-    };
+    const check = { ...lease.check, ...asked };
+    const ticket: Ticket = { cancelled: false, sent: false, late: (answer) => this.#return(lease, check, answer) };
     lease.asking = this.#options.store
-      .decide(group, ticket)
+      .decide({ checks: [check] }, ticket)
       .then((answer) => {
-        if (lease.forgotten || this.#closed) this.#return(group.checks[0], answer);
-        else {
-          const answeredAt = this.#options.clock.nowUs();
-          lease.answered(asked, answer, answeredAt);
-          for (const receipt of lease.takeEnded(answeredAt)) void this.#giveBack(receipt);
-        }
+        // Closed meanwhile, it has nobody who would spend it.
+        if (!this.#queue.has(lease)) return this.#return(lease, check, answer);
+        const answeredAt = this.#options.clock.nowUs();
+        lease.answered(asked, answer, answeredAt);
+        for (const receipt of lease.takeEnded(answeredAt)) void this.#giveBack(receipt);
       })
-      .finally(done);
+      .finally(() => {
+        lease.asking = undefined;
+      });
     return lease.asking;
   }
 
-  /** What came too late to be spent goes back. */
-  #return(check: Check | undefined, { now, outcomes }: GroupOutcome): void {
-    const [outcome] = outcomes;
-    const receipt = check && outcome && receiptOf(check, outcome, { now, degraded: false });
-    if (receipt !== undefined) void this.#giveBack(receipt);
+  /** What came too late to be spent goes back, unless the counter that it was taken from is no more. */
+  #return(lease: Lease, check: Check, { now, outcomes }: GroupOutcome): void {
+    const receipt = outcomes[0] && receiptOf(check, outcomes[0], { now, degraded: false });
+    if (receipt !== undefined && !lease.forgotten) void this.#giveBack(receipt);
   }
 
   async #giveBack(receipt: Receipt): Promise<void> {

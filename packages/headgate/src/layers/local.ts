@@ -1,30 +1,14 @@
 import type { Clock } from '../clock.js';
 import { passes, unasked } from '../stores/outcome.js';
+import type { LocalCounter } from './local-counter.js';
+import type { Sync } from './sync.js';
 import type { Check, Group, GroupOutcome, Outcome, Store, Target, Ticket } from '../stores/store.js';
-
-/** Decides checks of one mode in this process. */
-export interface LocalCounter {
-  /** Decides here and now; undefined, and nothing changed, if the store has to be asked. */
-  take(check: Check, now: number): GroupOutcome | undefined;
-  /** What was taken is not wanted, as another check of its group refused. */
-  putBack(check: Check, outcome: Outcome, now: number): void;
-  /**
-   * Resolves when it is worth while to `take` again; rejects if the store does not answer. Undefined: the store is to decide this check
-   * itself.
-   */
-  wait(check: Check, now: number): Promise<void> | undefined;
-  /** Told what the store decided for a check itself. */
-  told(check: Check, answer: GroupOutcome): void;
-  /** The key's budget is another from now on. */
-  forget(target: Pick<Target, 'rule' | 'key'>): void;
-  close(): Promise<void>;
-}
 
 export interface LocalOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly leases: LocalCounter;
-  readonly sync: LocalCounter;
+  readonly sync: Sync;
 }
 
 /** How often a check waits for what others may take first; then the store decides it. */
@@ -60,7 +44,7 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
 
   function decideNow(group: Group): GroupOutcome | undefined {
     const [check] = group.checks;
-    if (check?.mode === undefined || group.checks.length !== 1 || group.dry === true) return undefined;
+    if (check?.mode === undefined || group.checks.length !== 1 || group.dry === true || sync.isElsewhere(check)) return undefined;
     const answer = counterOf(check)?.take(check, clock.nowUs());
     if (answer !== undefined) decidedHere += 1;
     return answer;
@@ -156,6 +140,14 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
   }
 
   function decide(group: Group, ticket?: Ticket): Promise<GroupOutcome> {
+    const elsewhere = sync.size === 0 ? [] : group.checks.filter((check) => sync.isElsewhere(check));
+    if (elsewhere.length === 0) return decideSettled(group, ticket);
+    const since = ticket?.since ?? performance.now();
+    const settled = Promise.allSettled(elsewhere.map((check) => sync.settle(check)));
+    return settled.then(() => decideSettled(group, { cancelled: false, sent: false, ...ticket, since }));
+  }
+
+  function decideSettled(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
     const { checks, dry } = group;
     const [check] = checks;
     // What counts refusals must reach the store, whoever refuses; and a leased key's counter is the store's too.

@@ -11,14 +11,20 @@ export class PerKey<T extends { readonly check: Check }> {
     return found[0]?.check.limit === limit ? found[0] : found.find(({ check }) => check.limit === limit);
   }
 
+  /** The one there is, if it is of this limit and the only one of its key. */
+  only({ rule, key, limit }: Check): T | undefined {
+    const found = this.#rules.get(rule)?.get(key);
+    return found?.length === 1 && found[0]?.check.limit === limit ? found[0] : undefined;
+  }
+
   of({ rule, key }: Pick<Target, 'rule' | 'key'>): readonly T[] {
     return this.#rules.get(rule)?.get(key) ?? [];
   }
 
   add(item: T): void {
     const { rule, key } = item.check;
-    let keys = this.#rules.get(rule);
-    if (keys === undefined) this.#rules.set(rule, (keys = new Map()));
+    const keys = this.#rules.get(rule) ?? new Map<string, T[]>();
+    this.#rules.set(rule, keys);
     keys.set(key, [...(keys.get(key) ?? []), item]);
     this.size += 1;
   }

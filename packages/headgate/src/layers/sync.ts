@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { receiptOf, unasked } from '../stores/outcome.js';
 import type { Check, GroupOutcome, Outcome, Store, Target, Ticket } from '../stores/store.js';
-import type { LocalCounter } from './local.js';
+import type { LocalCounter } from './local-counter.js';
 import { PerKey } from './per-key.js';
 import { Tally } from './tally.js';
 
@@ -21,6 +21,10 @@ export interface SyncOptions {
   readonly member?: string;
   readonly onLost: () => void;
 }
+
+/** Whether a check is counted on this tally: of its limit, at its interval. */
+const isOf = ({ check, intervalUs }: Tally, { limit, mode }: Check): boolean =>
+  check.limit === limit && typeof mode === 'object' && mode.syncUs === intervalUs;
 
 /** Counts locally, and exchanges totals with the store once in an interval. */
 export class Sync implements LocalCounter {
@@ -42,10 +46,37 @@ export class Sync implements LocalCounter {
   }
 
   take(check: Check, now: number): GroupOutcome | undefined {
-    const tally = this.#tallies.find(check);
-    const outcome = tally?.take(check.cost, now);
-    if (tally === undefined || outcome === undefined) return undefined;
-    return { now: tally.storeNow(now), allowed: outcome.allowed, outcomes: [outcome], source: 'sync', degraded: false };
+    const tally = this.#tallies.only(check);
+    if (tally === undefined || !isOf(tally, check)) return undefined;
+    const outcome = tally.take(check.cost, now);
+    if (outcome === undefined) return undefined;
+    return {
+      now: tally.storeNow(now),
+      allowed: outcome.allowed || check.shadow === true,
+      outcomes: [outcome],
+      source: 'sync',
+      degraded: false,
+    };
+  }
+
+  /**
+   * Whether its key is counted here in another way than this check's: its rule changed, or its plan. What is untold must be told before
+   * the store decides.
+   */
+  isElsewhere(check: Check): boolean {
+    return this.#tallies.size > 0 && this.#tallies.of(check).some((tally) => !isOf(tally, check));
+  }
+
+  /** Tells what is counted in another way, and ends it. */
+  async settle(check: Check): Promise<void> {
+    const others = this.#tallies.of(check).filter((tally) => !isOf(tally, check));
+    await Promise.all(
+      others.map(async (tally) => {
+        tally.stop();
+        await this.#exchange(tally);
+        if (tally.unsent === 0) this.#tallies.remove(tally);
+      }),
+    );
   }
 
   putBack(check: Check, { taken }: Outcome): void {
@@ -60,7 +91,8 @@ export class Sync implements LocalCounter {
   told(check: Check, answer: GroupOutcome): void {
     if (answer.degraded || this.#closed || typeof check.mode !== 'object') return;
     const now = this.#options.clock.nowUs();
-    const known = this.#tallies.find(check);
+    const found = this.#tallies.find(check);
+    const known = found !== undefined && isOf(found, check) ? found : undefined;
     const tally = known ?? this.#open(check, check.mode.syncUs, now);
     if (tally === undefined) return;
     tally.told(answer, now);

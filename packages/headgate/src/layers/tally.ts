@@ -40,6 +40,7 @@ export class Tally {
   nextAt: number;
   /** When it was asked for last. */
   usedAt: number;
+  #stopped = false;
   /** The last exchange failed. */
   away = false;
 
@@ -66,7 +67,7 @@ export class Tally {
   /** Takes within this process's share, or refuses; undefined if the store is to decide. */
   take(cost: number, now: number): Outcome | undefined {
     this.usedAt = now;
-    if (this.#isOver(now)) return undefined;
+    if (this.#stopped || this.#isOver(now)) return undefined;
     if (cost <= this.#allowance) {
       this.#allowance -= cost;
       this.#unsent += cost;
@@ -88,6 +89,12 @@ export class Tally {
   shareWith(members: number): void {
     this.#members = Math.max(1, members);
     this.#shareOut();
+  }
+
+  /** From now on the store decides. */
+  stop(): void {
+    this.#stopped = true;
+    this.#allowance = 0;
   }
 
   /** The store has decided a check of this key itself. */
@@ -140,7 +147,7 @@ export class Tally {
     const flows = refillIn(this.check.limit, this.intervalUs);
     this.#share = this.#members === 0 ? 0 : Math.floor((this.#remaining + flows) / this.#members);
     // What was taken while the exchange was on its way comes out of the new share.
-    this.#allowance = Math.max(0, this.#share - this.#unsent);
+    this.#allowance = this.#stopped ? 0 : Math.max(0, this.#share - this.#unsent);
   }
 
   #isOver(now: number): boolean {
@@ -165,7 +172,7 @@ export class Tally {
       allowed,
       taken,
       remaining: allowed ? units : Math.min(units, cost - 1),
-      retryAfterUs: allowed ? 0 : Math.max(retryAfterUs, exchanged),
+      retryAfterUs: allowed ? 0 : Math.max(1, retryAfterUs, exchanged),
       resetAfterUs,
       reason: allowed ? 'ok' : 'limited',
     };

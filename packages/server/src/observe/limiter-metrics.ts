@@ -32,8 +32,10 @@ export function limiterMetrics(registry: Registry, { stats, shards }: Watched): 
     });
   };
   counter('headgate_noted_total', 'Checks and groups refused by a note, at no call to Redis.', () => stats().noted);
+  counter('headgate_local_total', 'Checks decided by a lease or by sync, at no call to Redis.', () => stats().decidedLocally);
   counter('headgate_unreturned_total', 'Give-backs that Redis did not carry out: the units stay taken.', () => stats().unreturned);
   gauge('headgate_notes', 'Notes kept: keys that are refused without asking Redis.', () => stats().notes);
+  gauge('headgate_local_keys', 'Keys counted in this process: leased or synced.', () => stats().localKeys);
   gauge('headgate_budgets_owing', 'Budgets with units that passed without Redis and are not charged to it yet.', () => stats().owing);
   gauge('headgate_fleet_size', 'Processes that share the counters, as far as is known.', () => stats().fleet);
   new Gauge({

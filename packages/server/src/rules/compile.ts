@@ -111,7 +111,7 @@ export function compileRules(file: unknown, places: Places): RuleSet {
     );
     if (limit === undefined || plans.some(([, value]) => value === undefined)) return undefined;
     const options: Record<string, unknown> = { limit };
-    for (const name of ['whenUnavailable', 'shadow', 'countRefused']) {
+    for (const name of ['mode', 'whenUnavailable', 'shadow', 'countRefused']) {
       const value = field(raw, name);
       if (value !== undefined) options[name] = value;
     }

@@ -77,6 +77,12 @@ export const ruleSchema = z.strictObject({
   missingKey: z.enum(['refuse', 'skip']).optional().describe('Of a request without the key: refuse it (default), or skip the rule.'),
   limit: limitSchema,
   plans: z.record(z.string().min(1), limitSchema).optional().describe('Limits by plan; a check without one of these plans gets "limit".'),
+  mode: z
+    .union([z.enum(['exact', 'lease', 'auto']), z.strictObject({ sync: z.union([z.string(), z.number()]) })])
+    .optional()
+    .describe(
+      'exact (default); lease or { sync: 1s }: count in this process, within the bounds of docs/guarantees.md; auto: leased while hot.',
+    ),
   whenUnavailable: z.enum(['local', 'allow', 'refuse']).optional().describe('While the store does not answer; local by default.'),
   shadow: z.boolean().optional().describe('Only observe: refuse nothing.'),
   countRefused: z.boolean().optional().describe('Refused requests take units too.'),

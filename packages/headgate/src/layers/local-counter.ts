@@ -1,0 +1,19 @@
+import type { Check, GroupOutcome, Outcome, Target } from '../stores/store.js';
+
+/** Decides checks of one mode in this process. */
+export interface LocalCounter {
+  /** Decides here and now; undefined, and nothing changed, if the store has to be asked. */
+  take(check: Check, now: number): GroupOutcome | undefined;
+  /** What was taken is not wanted, as another check of its group refused. */
+  putBack(check: Check, outcome: Outcome, now: number): void;
+  /**
+   * Resolves when it is worth while to `take` again; rejects if the store does not answer. Undefined: the store is to decide this check
+   * itself.
+   */
+  wait(check: Check, now: number): Promise<void> | undefined;
+  /** Told what the store decided for a check itself. */
+  told(check: Check, answer: GroupOutcome): void;
+  /** The key's budget is another from now on. */
+  forget(target: Pick<Target, 'rule' | 'key'>): void;
+  close(): Promise<void>;
+}

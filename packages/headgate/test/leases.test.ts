@@ -1,0 +1,370 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createLimiter, fixedWindow, slidingWindow, tokenBucket } from '../src/index.js';
+import type { Decision, LimiterOptions, RuleOptions } from '../src/index.js';
+import { fakeClock } from '../src/testing/index.js';
+import { faultyStore } from './support/faulty-store.js';
+import { passing, turn } from './support/limiters.js';
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+/** A limiter whose store answers at once, by a clock that stands until it is told. */
+function over<const Name extends string>(rules: Record<Name, RuleOptions>, options: Partial<LimiterOptions<Name>> = {}) {
+  const clock = fakeClock();
+  const faulty = faultyStore(clock);
+  const settings = { clock, deadline: '50ms', fleetSize: 1, rules, onEvent: () => undefined, ...options } as const;
+  const another = () => {
+    const limiter = createLimiter<Name>({ store: faulty.store, ...settings });
+    open.push(() => limiter.close());
+    return limiter;
+  };
+  const advance = async (ms: number): Promise<void> => {
+    clock.advance(ms * 1000);
+    await turn();
+  };
+  return { limiter: another(), another, faulty, clock, advance, asked: () => faulty.asked().length };
+}
+
+/** Asks once each millisecond. */
+async function steadily(ms: number, { check, advance }: { check: () => Promise<Decision>; advance: (ms: number) => Promise<void> }) {
+  const decisions: Decision[] = [];
+  for (let i = 0; i < ms; i += 1) {
+    decisions.push(await check());
+    await advance(1);
+  }
+  return decisions;
+}
+
+const allowed = (decisions: readonly Decision[]): number => decisions.filter((decision) => decision.allowed).length;
+const bucket = (capacity: number, refill: `${number}/s`): RuleOptions => ({ limit: tokenBucket({ capacity, refill }), mode: 'lease' });
+
+describe('a leased key', () => {
+  it('costs a call each 50 to 100 ms at full speed, and all else is decided here', async () => {
+    const { limiter, advance, asked } = over({ api: bucket(10_000, '10000/s') });
+    const check = () => limiter.check('api', 'key');
+    await steadily(500, { check, advance });
+    asked();
+    const decisions = await steadily(1000, { check, advance });
+    expect(allowed(decisions)).toBe(1000);
+    expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['lease']));
+    const calls = asked();
+    expect(calls).toBeGreaterThanOrEqual(10);
+    expect(calls).toBeLessThanOrEqual(20);
+    expect(limiter.stats()).toMatchObject({ decidedLocally: 1500, localKeys: 1, degraded: 0 });
+  });
+
+  it('asks for what one check needs, while nothing is known of its demand', async () => {
+    const { limiter, faulty } = over({ api: bucket(100, '1/s') });
+    await limiter.check('api', 'key');
+    await limiter.check('api', 'key', { cost: 7 });
+    expect(faulty.asked().map(({ checks }) => [checks[0]?.cost, checks[0]?.least])).toEqual([
+      [1, 1],
+      [7, 7],
+    ]);
+  });
+
+  it('asks once for all that come in one turn of the event loop', async () => {
+    const { limiter, asked } = over({ api: bucket(100, '1/s') });
+    expect(allowed(await Promise.all(Array.from({ length: 60 }, () => limiter.check('api', 'key'))))).toBe(60);
+    expect(asked()).toBe(1);
+  });
+
+  it('lets pass exactly what a bucket holds, and refuses with the wait for one unit', async () => {
+    const { limiter } = over({ api: bucket(20, '2/s') });
+    expect(await passing(21, () => limiter.check('api', 'key'))).toBe(20);
+    expect(await limiter.check('api', 'key')).toMatchObject({
+      allowed: false,
+      reason: 'limited',
+      source: 'lease',
+      remaining: 0,
+      retryAfterMs: 500,
+      resetAfterMs: 10_000,
+      limit: 20,
+    });
+  });
+
+  it('passes at its retry time, for any cost', async () => {
+    for (const cost of [1, 2, 5]) {
+      const { limiter, advance } = over({ api: bucket(20, '2/s') });
+      await passing(21, () => limiter.check('api', 'key'));
+      const refused = await limiter.check('api', 'key', { cost });
+      await advance(refused.retryAfterMs - 1);
+      expect((await limiter.check('api', 'key', { cost })).allowed).toBe(false);
+      await advance(refused.retryAfterMs);
+      expect(await limiter.check('api', 'key', { cost }), `cost ${cost}`).toMatchObject({ allowed: true });
+    }
+  });
+
+  it('after a short answer asks again after 50 ms, and refuses meanwhile: at most 20 calls a second', async () => {
+    const { limiter, advance, asked } = over({ api: bucket(100, '100/s') });
+    const check = () => limiter.check('api', 'key');
+    await steadily(500, { check, advance });
+    asked();
+    const decisions = await steadily(2000, { check, advance });
+    expect(asked()).toBeLessThanOrEqual(40);
+    expect(allowed(decisions)).toBeGreaterThanOrEqual(194);
+    expect(allowed(decisions)).toBeLessThanOrEqual(205);
+  });
+
+  it('of a small bucket asks again after half its time to full, so that no refill is lost', async () => {
+    const { limiter, advance, asked } = over({ api: bucket(6, '100/s') });
+    const check = () => limiter.check('api', 'key');
+    await steadily(500, { check, advance });
+    asked();
+    const decisions = await steadily(2000, { check, advance });
+    expect(asked()).toBeLessThanOrEqual(80);
+    expect(allowed(decisions)).toBeGreaterThanOrEqual(190);
+  });
+
+  it('is asked for check by check where its bucket is full again within 50 ms', async () => {
+    const { limiter, advance } = over({ api: bucket(10, '1000/s') });
+    const decisions = await steadily(100, { check: () => limiter.check('api', 'key'), advance });
+    expect(allowed(decisions)).toBe(100);
+    expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['store']));
+  });
+
+  it('leaves half of what is left to others: none takes all from one answer', async () => {
+    const { limiter, advance, faulty } = over({ api: { limit: fixedWindow({ limit: 200, window: '1d' }), mode: 'lease' } });
+    const check = () => limiter.check('api', 'key');
+    await steadily(190, { check, advance });
+    const costs = faulty.asked().map(({ checks }) => checks[0]?.cost ?? 0);
+    expect(Math.max(...costs)).toBeGreaterThan(40);
+    expect(costs.at(-1)).toBeLessThanOrEqual(8);
+  });
+});
+
+describe('units in hand', () => {
+  const day: RuleOptions = { limit: fixedWindow({ limit: 1000, window: '1d' }), mode: 'lease' };
+
+  it('go back after a second in which nobody asked', async () => {
+    const { limiter, advance, faulty } = over({ api: day });
+    const check = () => limiter.check('api', 'key');
+    const passed = allowed(await steadily(100, { check, advance }));
+    const left = async () =>
+      (await faulty.shared.decide({ checks: [{ rule: 'api', key: 'key', limit: day.limit as never, cost: 1 }], dry: true })).outcomes[0]
+        ?.remaining;
+    expect(await left()).toBeLessThan(1000 - passed);
+    await advance(1100);
+    await advance(0);
+    expect(await left()).toBe(1000 - passed);
+    expect(limiter.stats().localKeys).toBe(0);
+  });
+
+  it('go back when the limiter closes', async () => {
+    const { limiter, advance, faulty } = over({ api: day });
+    const passed = allowed(await steadily(100, { check: () => limiter.check('api', 'key'), advance }));
+    const before = faulty.returned.length;
+    await limiter.close();
+    expect(faulty.returned.slice(before).reduce((sum, units) => sum + units, 0)).toBeGreaterThan(0);
+    expect(passed).toBe(100);
+  });
+
+  it('of a bucket come back only as far as they have not flowed back by themselves', async () => {
+    const { limiter, advance, faulty } = over({ api: bucket(1000, '10/s') });
+    await steadily(100, { check: () => limiter.check('api', 'key'), advance });
+    await advance(1100);
+    await advance(0);
+    const given = faulty.returned.reduce((sum, units) => sum + units, 0);
+    expect(given).toBeGreaterThan(0);
+    // Of the 1,000, 100 were spent and 12 flowed back.
+    const limit = tokenBucket({ capacity: 1000, refill: '10/s' });
+    const { outcomes } = await faulty.shared.decide({ checks: [{ rule: 'api', key: 'key', limit, cost: 1 }], dry: true });
+    expect(outcomes[0]?.remaining).toBeLessThanOrEqual(1000 - 100 + 12);
+  });
+
+  it('are not spent past the end of their window', async () => {
+    const { limiter, another, clock, advance } = over({ api: { limit: fixedWindow({ limit: 100, window: '1s' }), mode: 'lease' } });
+    const other = another();
+    await advance(1000 - ((clock.nowUs() / 1000) % 1000) + 900);
+    const first = allowed(await steadily(99, { check: () => limiter.check('api', 'key'), advance }));
+    const second = await Promise.all(Array.from({ length: 150 }, (_, i) => (i % 2 ? limiter : other).check('api', 'key')));
+    expect(first).toBeLessThanOrEqual(100);
+    // A whole window for the next one, whatever was in hand.
+    await advance(2);
+    const next = await Promise.all(Array.from({ length: 150 }, (_, i) => (i % 2 ? limiter : other).check('api', 'key')));
+    expect(first + allowed(second)).toBeLessThanOrEqual(100);
+    expect(allowed(next)).toBe(100);
+  });
+
+  it('are spent first when the store is away, then each check is decided without it', async () => {
+    const { limiter, advance, faulty } = over({ api: { ...day, whenUnavailable: 'refuse' } });
+    const check = () => limiter.check('api', 'key');
+    await steadily(100, { check, advance });
+    faulty.goes('fail');
+    const decisions = await steadily(300, { check, advance });
+    const sources = decisions.map(({ source }) => source);
+    const first = sources.indexOf('fallback');
+    expect(first).toBeGreaterThan(5);
+    expect(new Set(sources.slice(0, first))).toEqual(new Set(['lease']));
+    expect(decisions.slice(first).some((decision) => decision.allowed)).toBe(false);
+    expect(decisions.at(-1)).toMatchObject({ degraded: true, reason: 'store-unavailable' });
+    faulty.goes('answer');
+    await advance(1000);
+    await check();
+    expect(await check()).toMatchObject({ allowed: true, source: 'lease', degraded: false });
+  });
+
+  it('that came after the deadline go back', async () => {
+    const { limiter, faulty } = over({ api: { ...day, whenUnavailable: 'refuse' } }, { deadline: '5ms' });
+    faulty.goes('hold');
+    expect(await limiter.check('api', 'key', { cost: 5 })).toMatchObject({ allowed: false, degraded: true });
+    faulty.release();
+    await turn();
+    await turn();
+    expect(faulty.returned).toEqual([5]);
+  });
+
+  it('count for nothing once their key is reset or banned', async () => {
+    const { limiter, advance } = over({ api: day });
+    const check = () => limiter.check('api', 'key');
+    await steadily(100, { check, advance });
+    await limiter.ban('api', 'key', '10s');
+    expect(await check()).toMatchObject({ allowed: false, reason: 'banned' });
+    await limiter.unban('api', 'key');
+    await limiter.reset('api', 'key');
+    expect(await check()).toMatchObject({ allowed: true, remaining: 999 });
+  });
+
+  it('are given back by a refund from the time they were taken at', async () => {
+    const { limiter, advance } = over({ api: bucket(100, '10/s') });
+    const decisions = await steadily(50, { check: () => limiter.check('api', 'key'), advance });
+    const last = decisions.at(-1);
+    expect(last?.source).toBe('lease');
+    // It flows back from when the lot was taken, not from when it was spent.
+    expect(await limiter.refund(last as Decision)).toBeLessThan(1);
+  });
+});
+
+describe('a ban by another process', () => {
+  it('reaches what is leased within a second', async () => {
+    const { limiter, another, advance } = over({ api: bucket(10_000, '10000/s') });
+    const other = another();
+    const check = () => limiter.check('api', 'key');
+    await steadily(500, { check, advance });
+    await other.ban('api', 'key', '10s');
+    const decisions = await steadily(1200, { check, advance });
+    const first = decisions.findIndex((decision) => !decision.allowed);
+    expect(first).toBeGreaterThanOrEqual(0);
+    expect(first).toBeLessThanOrEqual(1000);
+    expect(decisions.at(-1)).toMatchObject({ allowed: false, reason: 'banned' });
+  });
+});
+
+describe('a group', () => {
+  const rules = {
+    hot: { limit: fixedWindow({ limit: 1000, window: '1d' }), mode: 'lease' },
+    small: { limit: fixedWindow({ limit: 3, window: '1d' }) },
+  } satisfies Record<string, RuleOptions>;
+
+  it('takes what it can from a lease and the rest from the store, all or nothing', async () => {
+    const { limiter, advance, faulty } = over(rules);
+    await steadily(100, { check: () => limiter.check('hot', 'all'), advance });
+    const inHand = (await limiter.check('hot', 'all')).remaining;
+    faulty.asked();
+    const group = () =>
+      limiter.checkAll([
+        { rule: 'hot', key: 'all' },
+        { rule: 'small', key: 'one' },
+      ]);
+    expect([(await group()).allowed, (await group()).allowed, (await group()).allowed, (await group()).allowed]).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+    expect(faulty.asked().flatMap(({ checks }) => checks.map(({ rule }) => rule))).not.toContain('hot');
+    expect((await limiter.check('hot', 'all')).remaining).toBe(inHand - 4);
+  });
+
+  it('of leased keys only asks nobody', async () => {
+    const { limiter, advance, asked } = over({ a: rules.hot, b: rules.hot });
+    const both = () =>
+      limiter.checkAll([
+        { rule: 'a', key: 'k' },
+        { rule: 'b', key: 'k' },
+      ]);
+    await steadily(100, { check: both, advance });
+    asked();
+    const decisions = await steadily(50, { check: both, advance });
+    expect(allowed(decisions)).toBe(50);
+    expect(decisions.filter(({ source }) => source === 'lease').length).toBeGreaterThan(40);
+    expect(asked()).toBeLessThanOrEqual(10);
+  });
+
+  it('that a lease refuses takes nothing', async () => {
+    const { limiter, asked } = over({ hot: { limit: fixedWindow({ limit: 2, window: '1d' }), mode: 'lease' }, small: rules.small });
+    await passing(3, () => limiter.check('hot', 'all'));
+    asked();
+    const group = await limiter.checkAll([
+      { rule: 'small', key: 'one' },
+      { rule: 'hot', key: 'all' },
+    ]);
+    expect(group).toMatchObject({ allowed: false, rule: 'hot', decisions: [{ allowed: true }, { allowed: false }] });
+    expect(asked()).toBe(0);
+    expect((await limiter.peek('small', 'one')).remaining).toBe(3);
+  });
+});
+
+describe('auto', () => {
+  it('is exact while a key is calm, leased while it is hot, and exact again when it has cooled down', async () => {
+    const { limiter, advance } = over({ api: { limit: tokenBucket({ capacity: 1000, refill: '1000/s' }), mode: 'auto' } });
+    const check = () => limiter.check('api', 'key');
+    for (let i = 0; i < 30; i += 1) {
+      expect((await check()).source).toBe('store');
+      await advance(50);
+    }
+    const hot = await steadily(500, { check, advance });
+    expect(hot.at(-1)?.source).toBe('lease');
+    expect(hot.filter(({ source }) => source === 'lease').length).toBeGreaterThan(450);
+    const cooling: string[] = [];
+    for (let i = 0; i < 60; i += 1) {
+      cooling.push((await check()).source);
+      await advance(50);
+    }
+    expect(cooling.at(-1)).toBe('store');
+  });
+});
+
+describe('a rule', () => {
+  it('that changes its mode loses no count', async () => {
+    const limit = fixedWindow({ limit: 100, window: '1d' });
+    const modes = [undefined, 'lease', 'auto', { sync: '1s' }] as const;
+    const { limiter, advance } = over({ api: { limit } });
+    let passed = 0;
+    for (let round = 0; round < 40; round += 1) {
+      const mode = modes[(round * 7) % modes.length];
+      const now = limiter.withRules({ api: mode === undefined ? { limit } : { limit, mode } });
+      passed += await passing(10, () => now.check('api', 'key'));
+      await advance(30);
+    }
+    expect(passed).toBeLessThanOrEqual(100);
+    await advance(3000);
+    expect(passed).toBeGreaterThanOrEqual(90);
+  });
+
+  it('leases no more keys at once than it may; the others are exact', async () => {
+    const { limiter } = over({ api: bucket(10, '1/s') }, { leases: { max: 3 } });
+    const sources = await Promise.all(Array.from({ length: 5 }, async (_, i) => (await limiter.check('api', `key${i}`)).source));
+    expect(sources).toEqual(['lease', 'lease', 'lease', 'store', 'store']);
+    expect(limiter.stats()).toMatchObject({ localKeys: 3, localDropped: 2 });
+  });
+
+  it('of a sliding window leases too, and says a retry time that holds', async () => {
+    const { limiter, advance } = over({ api: { limit: slidingWindow({ limit: 10, window: '1s' }), mode: 'lease' } });
+    expect(await passing(12, () => limiter.check('api', 'key'))).toBe(10);
+    const refused = await limiter.check('api', 'key');
+    await advance(refused.retryAfterMs);
+    expect((await limiter.check('api', 'key')).allowed).toBe(true);
+  });
+
+  it('under several plans keeps what each has leased apart', async () => {
+    const { limiter, advance } = over({
+      api: { limit: fixedWindow({ limit: 5, window: '1d' }), plans: { pro: fixedWindow({ limit: 500, window: '1d' }) }, mode: 'lease' },
+    });
+    await steadily(100, { check: () => limiter.check('api', 'key', { plan: 'pro' }), advance });
+    expect((await limiter.check('api', 'key')).allowed).toBe(false);
+    expect((await limiter.check('api', 'key', { plan: 'pro' })).allowed).toBe(true);
+  });
+});
