@@ -43,6 +43,7 @@ export type {
   GiveBack,
   Group,
   GroupOutcome,
+  Meeting,
   Members,
   Outcome,
   Receipt,

@@ -44,7 +44,7 @@ describe('limiters, rules and stores that cannot work', () => {
   });
 
   it('a rule with an option of the wrong kind', async () => {
-    await expectConfigError(one({ limit, mode: 'lease' }), 'HEADGATE_BAD_OPTION', 'rule "a".mode', 'got "lease"');
+    await expectConfigError(one({ limit, mode: 'leased' }), 'HEADGATE_BAD_OPTION', 'rule "a".mode', 'got "leased"');
     await expectConfigError(one({ limit, whenUnavailable: 'open' }), 'HEADGATE_BAD_OPTION', 'rule "a".whenUnavailable', 'got "open"');
     await expectConfigError(one({ limit, shadow: 1 }), 'HEADGATE_BAD_OPTION', 'rule "a".shadow', 'got 1');
     await expectConfigError(one({ limit, countRefused: 'yes' }), 'HEADGATE_BAD_OPTION', 'rule "a".countRefused', 'got "yes"');

@@ -11,8 +11,8 @@ export interface LocalCounter {
    * itself.
    */
   wait(check: Check, now: number): Promise<void> | undefined;
-  /** Told what the store decided for a check itself. */
-  told(check: Check, answer: GroupOutcome): void;
+  /** Told what the store decided for a check itself, and when it was asked, by the process's clock. */
+  told(check: Check, answer: GroupOutcome, askedAt: number): void;
   /** The key's budget is another from now on. */
   forget(target: Pick<Target, 'rule' | 'key'>): void;
   close(): Promise<void>;

@@ -51,10 +51,11 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
   }
 
   async function asked(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
+    const askedAt = clock.nowUs();
     const answer = await store.decide(group, ticket);
     group.checks.forEach((check, index) => {
       const outcome = answer.outcomes[index];
-      if (outcome !== undefined) counterOf(check)?.told(check, { ...answer, outcomes: [outcome] });
+      if (outcome !== undefined) counterOf(check)?.told(check, { ...answer, outcomes: [outcome] }, askedAt);
     });
     return answer;
   }

@@ -88,14 +88,14 @@ export class Sync implements LocalCounter {
     return undefined;
   }
 
-  told(check: Check, answer: GroupOutcome): void {
+  told(check: Check, answer: GroupOutcome, askedAt: number): void {
     if (answer.degraded || this.#closed || typeof check.mode !== 'object') return;
     const now = this.#options.clock.nowUs();
     const found = this.#tallies.find(check);
     const known = found !== undefined && isOf(found, check) ? found : undefined;
     const tally = known ?? this.#open(check, check.mode.syncUs, now);
     if (tally === undefined) return;
-    tally.told(answer, now);
+    tally.told(answer, askedAt);
     if (known === undefined) void this.#meet([tally]);
   }
 
@@ -165,7 +165,7 @@ export class Sync implements LocalCounter {
     const ticket: Ticket = { cancelled: false, sent: false, late: () => undefined };
     try {
       const answer = await store.decide({ checks: [check], ...(unsent.units === 0 && { dry: true }) }, ticket);
-      const strays = tally.sent(unsent, answer, clock.nowUs());
+      const strays = tally.sent(unsent, answer);
       const receipt = receiptOf(check, answer.outcomes[0] ?? unasked, { now: answer.now, degraded: false });
       if (strays > 0 && receipt !== undefined) await store.giveBack({ receipt, units: strays }).catch(onLost);
     } catch {

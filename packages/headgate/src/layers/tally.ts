@@ -16,6 +16,8 @@ export const isWindowed = ({ kind }: CountedLimit): boolean => kind === 'fixedWi
 export interface Unsent {
   readonly units: number;
   readonly windowEnd: number | undefined;
+  /** When they were sent, by our clock. */
+  readonly at: number;
 }
 
 /** What this process counted for one key since it last told, and what it may count until it does again. */
@@ -30,10 +32,10 @@ export class Tally {
   /** Units that may still be taken here, and how many there were at first. */
   #allowance = 0;
   #share = 0;
-  /** What the store had left by its last answer, and when that was, by our clock. */
+  /** What the store had left by its last answer, and when that was asked for, by our clock. */
   #remaining = 0;
   #answeredAt = 0;
-  /** The store's clock less ours. */
+  /** The store's clock less ours, at most. */
   #aheadUs = 0;
   #windowEnd: number | undefined;
   /** When the next exchange is due, by our clock. */
@@ -98,11 +100,11 @@ export class Tally {
   }
 
   /** The store has decided a check of this key itself. */
-  told({ now: decidedAt, outcomes }: GroupOutcome, now: number): void {
+  told({ now: decidedAt, outcomes }: GroupOutcome, askedAt: number): void {
     const [outcome] = outcomes;
     if (outcome === undefined) return;
     if (isWindowed(this.check.limit) && outcome.windowEnd !== this.#windowEnd) this.#unsent = 0;
-    this.#learn(outcome, decidedAt, now);
+    this.#learn(outcome, decidedAt, askedAt);
   }
 
   /** What is to be charged now. */
@@ -111,11 +113,11 @@ export class Tally {
     this.#sending = this.#unsent;
     this.#unsent = 0;
     this.nextAt = now + this.intervalUs;
-    return { units: this.#sending, windowEnd: this.#windowEnd };
+    return { units: this.#sending, windowEnd: this.#windowEnd, at: now };
   }
 
   /** The store's answer to what was sent; answers units that it counted in a window they are not of. */
-  sent({ units, windowEnd }: Unsent, { now: decidedAt, outcomes }: GroupOutcome, now: number): number {
+  sent({ units, windowEnd, at }: Unsent, { now: decidedAt, outcomes }: GroupOutcome): number {
     const [outcome] = outcomes;
     this.#sending = 0;
     this.away = false;
@@ -124,7 +126,7 @@ export class Tally {
     const strays = isNext ? units : 0;
     // Taken meanwhile, in the window that is over.
     if (isNext) this.#unsent = 0;
-    this.#learn({ ...outcome, remaining: outcome.remaining + strays }, decidedAt, now);
+    this.#learn({ ...outcome, remaining: outcome.remaining + strays }, decidedAt, at);
     return strays;
   }
 
@@ -135,10 +137,11 @@ export class Tally {
     if (!wasSent) this.#unsent += units;
   }
 
-  #learn({ remaining, windowEnd }: Outcome, decidedAt: number, now: number): void {
+  #learn({ remaining, windowEnd }: Outcome, decidedAt: number, askedAt: number): void {
     this.#remaining = remaining;
-    this.#answeredAt = now;
-    this.#aheadUs = decidedAt - now;
+    this.#answeredAt = askedAt;
+    // The store decided no sooner than it was asked: its clock is at most so far ahead, and its window over no later than we think.
+    this.#aheadUs = decidedAt - askedAt;
     this.#windowEnd = windowEnd;
     this.#shareOut();
   }

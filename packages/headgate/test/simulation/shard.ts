@@ -25,7 +25,7 @@ export class Shard {
   }
 
   decide(group: Group): GroupOutcome {
-    const answer = this.store.decideNow(group);
+    const answer = this.store.decideNow(group) as GroupOutcome;
     this.#heard(group, answer);
     return answer;
   }
@@ -80,9 +80,9 @@ export function linkTo({ schedule, shard, travel, isUp, sabotage }: LinkOptions)
   const inTime = ({ returnsAt }: Trip, us: number): boolean => returnsAt !== undefined && returnsAt < schedule.nowUs + us;
 
   /** Rejected if it is not answered by the deadline of what is no decision. */
-  function verb<T>(call: () => T): Promise<T> {
+  function verb<T>(call: () => T | Promise<T>): Promise<T> {
     const trip = travel();
-    return new Promise((resolve, reject) => {
+    return new Promise<T>((resolve, reject) => {
       carry(trip, call, resolve);
       if (inTime(trip, verbDeadlineUs)) return;
       schedule.at(schedule.nowUs + verbDeadlineUs, () => void (isUp() && reject(new StoreError('not answered'))));
@@ -104,7 +104,7 @@ export function linkTo({ schedule, shard, travel, isUp, sabotage }: LinkOptions)
     degraded: true,
   });
 
-  const giveBack: Store['giveBack'] = (item) => verb(() => shard.store.giveBackNow(item));
+  const giveBack: Store['giveBack'] = (item) => verb(() => shard.store.giveBack(item));
 
   /** The store has taken for what was refused here. */
   function undo(group: Group, answer: GroupOutcome): void {
