@@ -208,15 +208,12 @@ function oneRedis({ adapter, prefix, encode: encodeTag }: OneRedis, { editScript
       const [members = 0, alike = 0] = await ask('beat', () => scripts.beat.run(adapter, format.fleet(layout), [member, String(forUs)]));
       return { members, strangers: members - alike };
     },
-    meet(meeting) {
-      const meet = ({ keys, member, forUs }: Meeting): Promise<readonly number[]> =>
-        ask('meet', () =>
-          scripts.meet.run(
-            adapter,
-            keys.map(({ rule, key }) => format.meeting(rule, key)),
-            [member, String(forUs)],
-          ),
-        );
+    async meet(meeting) {
+      await settled(adapter);
+      const meet = ({ keys, member, forUs }: Meeting): Promise<readonly number[]> => {
+        const names = keys.map(({ rule, key }) => format.meeting(rule, key));
+        return ask('meet', () => scripts.meet.run(adapter, names, [member, String(forUs)]));
+      };
       return meetSplit(meeting, { placeOf: clustered ? (key) => slot({ key }) : () => '', meet });
     },
     ping: () =>
