@@ -2,7 +2,7 @@ import type { Check } from '../stores/store.js';
 import { KeyHash } from './key-hash.js';
 
 /** Keys whose heat is known; of two with the same place only the one asked for last. */
-const places = 16_384;
+const places = 8192;
 /** What is counted together. */
 const spanUs = 200_000;
 

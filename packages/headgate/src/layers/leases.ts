@@ -47,7 +47,8 @@ export class Leases implements LocalCounter {
   /** In the order in which they were asked for. */
   readonly #queue = new Set<Lease>();
   readonly #waits = new Map<Lease, Wait>();
-  readonly #heat = new Heat(hotFrom);
+  /** Made when it is first needed: by groups, and under `auto`. */
+  #heat: Heat | undefined;
   #sweeping = false;
   #closed = false;
   /** Checks that were decided exactly, as too many keys were leased. */
@@ -106,6 +107,7 @@ export class Leases implements LocalCounter {
   told(check: Check, { degraded }: GroupOutcome): void {
     if (degraded || this.#closed || !canLease(check.limit, check.cost)) return;
     const now = this.#options.clock.nowUs();
+    this.#heat ??= new Heat(hotFrom);
     const isHot = this.#heat.isHot(check, now);
     const lease = this.#leases.find(check) ?? (isHot ? this.#open(check, now) : undefined);
     lease?.spentElsewhere(check.cost);
