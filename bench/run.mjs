@@ -1,29 +1,16 @@
 // npm run bench: what an exact check costs, beside the two packages most used for it. See README.md.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { startRedis } from '../tools/redis.mjs';
+import { aboutLine, describe } from './about.mjs';
 import { addSlice, figuresOf, fill, keyRing, openCell } from './measure.mjs';
 import { readOptions } from './options.mjs';
 import { goalsOf, summarize } from './summary.mjs';
 import { systems } from './systems.mjs';
 import { goalLine, table } from './table.mjs';
 
-const root = join(import.meta.dirname, '..');
 const titles = Object.fromEntries(Object.entries(systems).map(([name, { title }]) => [name, title]));
-const versionOf = (name) => JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version;
-
-async function describe(control, only) {
-  const packages = ['ioredis', ...only.flatMap((name) => systems[name].package ?? [])];
-  return {
-    at: new Date().toISOString(),
-    machine: `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
-    node: process.version,
-    redis: /redis_version:(\S+)/.exec(await control.info('server'))?.[1],
-    packages: Object.fromEntries(packages.map((name) => [name, versionOf(name)])),
-  };
-}
 
 /** A cell is measured in so many slices: the systems take turns so quickly that a noisy neighbour meets all of them. */
 const slices = 5;
@@ -60,11 +47,8 @@ async function main() {
     return client;
   };
   const control = await connect();
-  const about = await describe(control, options.only);
-  const versions = Object.entries(about.packages)
-    .map((entry) => entry.join(' '))
-    .join(', ');
-  console.log(`${about.machine}; Node ${about.node}, Redis ${about.redis}; ${versions}`);
+  const about = await describe(control, ['ioredis', ...options.only.flatMap((name) => systems[name].package ?? [])]);
+  console.log(aboutLine(about));
   console.log(
     `${options.keys} keys, 1 process; median (min..max) of ${options.rounds} rounds of ${options.seconds} s, systems in turn within each, ` +
       `in slices of ${options.seconds / slices} s\n`,

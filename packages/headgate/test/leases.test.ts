@@ -125,13 +125,22 @@ describe('a leased key', () => {
     expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['store']));
   });
 
-  it('leaves half of what is left to others: none takes all from one answer', async () => {
-    const { limiter, advance, faulty } = over({ api: { limit: fixedWindow({ limit: 200, window: '1d' }), mode: 'lease' } });
+  it('leaves half of what is left to others, and then pauses as after a short answer', async () => {
+    const { limiter, advance, faulty } = over({ api: { limit: fixedWindow({ limit: 120, window: '1d' }), mode: 'lease' } });
     const check = () => limiter.check('api', 'key');
-    await steadily(190, { check, advance });
-    const costs = faulty.asked().map(({ checks }) => checks[0]?.cost ?? 0);
-    expect(Math.max(...costs)).toBeGreaterThan(40);
-    expect(costs.at(-1)).toBeLessThanOrEqual(8);
+    const asked: { at: number; cost: number }[] = [];
+    let passed = 0;
+    for (let at = 0; at < 300; at += 1) {
+      if ((await check()).allowed) passed += 1;
+      asked.push(...faulty.asked().map(({ checks }) => ({ at, cost: checks[0]?.cost ?? 0 })));
+      await advance(1);
+    }
+    const first = asked.findIndex(({ cost }) => cost > 1);
+    const left = 120 - first;
+    // It would spend 80 in its time.
+    expect(asked[first]?.cost).toBe(Math.ceil(left / 2));
+    expect((asked[first + 1]?.at ?? 0) - (asked[first]?.at ?? 0)).toBeGreaterThanOrEqual(50);
+    expect(passed).toBe(120);
   });
 });
 

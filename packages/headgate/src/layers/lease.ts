@@ -29,9 +29,9 @@ interface Lot {
 /** Why and until when, by the process's clock, a process does not ask. */
 interface Short {
   readonly until: number;
-  /** The cost that was asked for, and when it could pass. */
+  /** The cost that was asked for, and when it could pass; undefined if it was given, and only less than was wanted. */
   readonly cost: number;
-  readonly retryAt: number;
+  readonly retryAt: number | undefined;
   readonly reason: Outcome['reason'];
   /** A smaller need than the one refused has been asked for since. */
   askedLess: boolean;
@@ -57,6 +57,8 @@ interface Times {
 export interface LotAsked {
   readonly cost: number;
   readonly least: number;
+  /** Less than the process could spend, so that others get their part. */
+  readonly isCut: boolean;
 }
 
 /** The units of one key that this process has in hand, what it knows of the key, and how much it needs. */
@@ -160,12 +162,12 @@ export class Lease {
       this.#measuredAt = now;
     }
     this.askedAt = now;
-    let cost = Math.max(need, Math.ceil(this.#rate * lotUs));
-    // Of what is known to be left, the others get their part; once a short answer has come, there is no part to leave.
-    if (this.#short === undefined && now < this.#resetAt) cost = Math.max(need, Math.min(cost, Math.ceil(this.#remaining / 2)));
+    const wanted = Math.min(this.#size, Math.max(1, need, Math.ceil(this.#rate * lotUs)));
+    // Of what is known to be left, the others get their part; once an answer was short, what there is is taken.
+    const leavesPart = this.#short === undefined && now < this.#resetAt;
+    const cost = leavesPart ? Math.min(wanted, Math.max(1, need, Math.ceil(this.#remaining / 2))) : wanted;
     if (this.#short !== undefined) this.#short.askedLess = true;
-    cost = Math.min(this.#size, Math.max(1, cost));
-    return { cost, least: Math.max(1, Math.min(cost, least)) };
+    return { cost, least: Math.max(1, Math.min(cost, least)), isCut: cost < wanted };
   }
 
   /** The store's answer to an ask: a lot, or why there is none. */
@@ -185,7 +187,8 @@ export class Lease {
       this.#lots.push({ left: taken, size: taken, takenAt: decidedAt, windowEnd, until: askedAt + lasts });
       this.#left += taken;
     }
-    this.#short = outcome.taken >= asked.cost ? undefined : this.#pause(asked.cost, outcome, { askedAt, now, decidedAt });
+    const isGiven = outcome.taken >= asked.cost;
+    this.#short = isGiven && !asked.isCut ? undefined : this.#pause(asked, outcome, { askedAt, now, decidedAt });
   }
 
   /** Receipts of what lots that have ended still had, as far as it can come back; no longer in hand. */
@@ -264,32 +267,33 @@ export class Lease {
     return Math.ceil((limit.capacity - this.#remainingNow()) * unitUs(limit));
   }
 
-  #pause(cost: number, outcome: Outcome, { askedAt, now, decidedAt }: Times): Short {
-    const { retryAfterUs, resetAfterUs, windowEnd, reason } = outcome;
+  #pause({ cost }: LotAsked, outcome: Outcome, { askedAt, now, decidedAt }: Times): Short {
+    const { taken, retryAfterUs, resetAfterUs, windowEnd, reason } = outcome;
+    const isGiven = taken >= cost;
     const waits = retryAfterUs === Number.POSITIVE_INFINITY ? resetAfterUs : retryAfterUs;
     // Processes that were refused together shall not come back together for ever.
-    const pause = pauseUs(this.check.limit) * (1 + Math.random() / 5);
+    const pause = pauseUs(this.check.limit) * (1 + 0.3 * Math.random());
     // A new window is never paused for.
     const until = Math.min(askedAt + pause, windowEnd === undefined ? Number.POSITIVE_INFINITY : now + windowEnd - decidedAt);
-    return { until, cost, retryAt: now + waits, reason, askedLess: false };
+    return { until, cost, retryAt: isGiven ? undefined : now + waits, reason, askedLess: isGiven };
+  }
+
+  /** When a cost may pass, if that is not before the end of the pause. */
+  #retryAt(cost: number, { retryAt, cost: asked }: Short, now: number): number {
+    const { limit } = this.check;
+    const left = this.#count(now);
+    const need = cost - left;
+    // A bucket gives unit by unit, from when it could give what was asked for.
+    if (retryAt !== undefined && limit.kind === 'tokenBucket') return retryAt + Math.ceil((need - asked) * unitUs(limit));
+    if (retryAt !== undefined && (limit.kind !== 'slidingWindow' || need <= asked)) return retryAt;
+    const known = { units: left + this.#remaining, cost, now: this.storeNow(now), windowEnd: this.#windowEnd };
+    return now + describeLeft(limit, known).retryAfterUs;
   }
 
   #refusal(cost: number, now: number): Outcome {
     const short = this.#short;
-    const left = this.#count(now);
-    const { limit } = this.check;
     let retryAt = short?.retryAt ?? now;
-    if (short !== undefined && short.reason !== 'banned') {
-      const need = cost - left;
-      // A bucket gives unit by unit; where a larger cost than was asked for waits longer, only the full limit is sure to pass it.
-      if (limit.kind === 'tokenBucket') retryAt += Math.ceil((need - short.cost) * unitUs(limit));
-      else if (limit.kind === 'slidingWindow' && need > short.cost)
-        retryAt = Math.max(
-          retryAt,
-          now + describeLeft(limit, { units: left, cost, now: this.storeNow(now), windowEnd: this.#windowEnd }).retryAfterUs,
-        );
-      retryAt = Math.max(retryAt, short.until);
-    }
+    if (short !== undefined && short.reason !== 'banned') retryAt = Math.max(short.until, this.#retryAt(cost, short, now));
     const banned = short?.reason === 'banned';
     return {
       allowed: false,

@@ -170,7 +170,7 @@ export class Leases implements LocalCounter {
     // Behind the others: its lots end last.
     this.#queue.delete(lease);
     this.#queue.add(lease);
-    const check = { ...lease.check, ...asked };
+    const check = { ...lease.check, cost: asked.cost, least: asked.least };
     const ticket: Ticket = { cancelled: false, sent: false, late: (answer) => this.#return(lease, check, answer) };
     lease.asking = this.#options.store
       .decide({ checks: [check] }, ticket)

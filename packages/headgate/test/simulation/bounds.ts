@@ -33,11 +33,13 @@ function factorOf(admitted: readonly Admission[]): { factor: number; text: strin
   return { factor: syncFactor(counting, believed), text: `${counting} processes, of which one believed in ${believed}` };
 }
 
-/** The end of the window that units were spent in; undefined if none was open. */
+/** The end of the window that units were spent in; undefined if none was open, though a first request has to open it. */
 function windowOf({ at, windowEnd }: Admission, { windowEnds, spec: { limit } }: KeyHistory): number | undefined {
   if (windowEnd !== undefined) return windowEnd;
   if (limit.kind !== 'fixedWindow') return [...windowEnds].find((end) => at < end);
-  return [...windowEnds].find((end) => end - limit.windowUs <= at && at < end);
+  const { from, windowUs } = limit;
+  if (from === 'epoch') return (Math.floor(at / windowUs) + 1) * windowUs;
+  return [...windowEnds].find((end) => end - windowUs <= at && at < end);
 }
 
 function* windows(of: KeyHistory): Generator<Measure> {

@@ -8,7 +8,7 @@ import type { KeySpec } from './keys.js';
 import type { Network } from './network.js';
 import type { Random } from './random.js';
 import { clockOf, type Schedule } from './schedule.js';
-import { linkTo, type Sabotage, type Shard } from './shard.js';
+import { Link, type Sabotage, type Shard } from './shard.js';
 
 export interface World {
   readonly schedule: Schedule;
@@ -43,7 +43,7 @@ export class Process {
     const clock = clockOf(schedule, random.between(-5_000_000, 5_000_000), isUp);
     const links = shardNames(shards).map((name, i) => {
       const shard = shards[i] as Shard;
-      return { name, weight: 1, store: linkTo({ schedule, shard, travel: network.between(index, i), isUp, sabotage }) };
+      return { name, weight: 1, store: new Link({ schedule, shard, travel: network.between(index, i), isUp, sabotage }) };
     });
     const sharded = shardedStore(links);
     const store: Store = { ...sharded, meet: (meeting) => this.#meet(sharded, meeting) };

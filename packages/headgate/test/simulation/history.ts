@@ -39,13 +39,18 @@ export function newHistory(specs: readonly KeySpec[]): History {
 
 /** Two runs are the same if this is. */
 export function fingerprint(history: History): string {
-  let hash = 0xcbf29ce484222325n;
+  let [low, high] = [0x811c9dc5, 0x2f0b4c47];
   const mix = (value: number): void => {
-    hash = BigInt.asUintN(64, (hash ^ BigInt(value)) * 0x100000001b3n);
+    low = Math.imul(low ^ value, 0x01000193);
+    high = Math.imul(high ^ Math.floor(value / 2 ** 32) ^ low, 0x5bd1e995);
   };
   for (const { admitted } of history.keys.values()) {
-    for (const { at, units, life } of admitted) [at, units, life].forEach(mix);
+    for (const { at, units, life } of admitted) {
+      mix(at);
+      mix(units);
+      mix(life);
+    }
   }
   [history.checks, history.refused, history.storeCalls].forEach(mix);
-  return hash.toString(16);
+  return [high, low].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
 }

@@ -27,8 +27,7 @@ export function keysFor(random: Random, processes: number): KeySpec[] {
     Array.from({ length: random.between(least, most) }, () => random.between(0, processes - 1));
   const everyone = Array.from({ length: processes }, (_, i) => i);
   const burst = (): number => (random.chance(0.5) ? 0 : random.between(20_000, 300_000));
-  const window = (limit: number, ms: number, from: 'epoch' | 'first-request' = 'epoch') =>
-    fixedWindow({ limit, window: `${ms}ms`, from });
+  const window = (limit: number, ms: number, from: 'epoch' | 'first-request' = 'epoch') => fixedWindow({ limit, window: `${ms}ms`, from });
 
   const key = (name: string, spec: Partial<KeySpec> & Pick<KeySpec, 'limit' | 'mode' | 'users'>): KeySpec => ({
     name,
@@ -38,7 +37,7 @@ export function keysFor(random: Random, processes: number): KeySpec[] {
     burstUs: burst(),
     ...spec,
   });
-  /** The shortest interval that a window or bucket of so many milliseconds must last for is a twentieth of it. */
+  /** At most a twentieth of a window or a bucket's time to full, as rules are held to. */
   const sync = (ms: number): LocalMode => ({ syncUs: random.pick([1, 0.5, 0.25]) * ms * 50 });
   const synced = (name: string, of: readonly number[], spec: Partial<KeySpec> = {}): KeySpec => {
     const ms = random.pick([2000, 3000, 4000]);
@@ -48,9 +47,10 @@ export function keysFor(random: Random, processes: number): KeySpec[] {
   const bucket = (capacity: number, ms: number) => tokenBucket({ capacity, refill: `${capacity}/${ms}ms` });
   const fillMs = random.pick([2000, 4000]);
 
-  const exact = key('exact', { limit: window(random.between(20, 200), 1000), mode: undefined, users: [0] });
+  // Both scarce: what the exact one refuses goes back to the leased one, also across the end of a window.
+  const exact = key('exact', { limit: window(random.between(20, 150), 1000), mode: undefined, users: [0] });
   return [
-    key('leased-by-all', { limit: window(random.between(300, 2000), 1000), mode: 'lease', users: everyone, perSecond: 500 }),
+    key('leased-by-all', { limit: window(random.between(100, 1000), 1000), mode: 'lease', users: everyone, perSecond: 250 }),
     key('leased-by-few', { limit: window(random.between(20, 400), random.pick([1000, 2000])), mode: 'lease', users: users(1, 6) }),
     key('leased-by-one-mostly', { limit: window(random.between(50, 500), 1500), mode: 'lease', users: users(30, 60), skew: 0.9 }),
     key('leased-scarce', { limit: window(random.between(1, 6), 1000), mode: 'lease', users: users(5, 30), perSecond: 60 }),
@@ -58,12 +58,12 @@ export function keysFor(random: Random, processes: number): KeySpec[] {
     key('leased-when-hot', { limit: window(random.between(100, 500), 1000), mode: 'auto', users: users(4, 10), skew: 0.8, perSecond: 300 }),
     key('leased-quota', { limit: quota({ limit: random.between(50, 1500), period: 'hour' }), mode: 'lease', users: users(3, 40) }),
     key('leased-bucket', { limit: bucket(random.between(20, 300), 2000), mode: 'lease', users: users(2, 20) }),
-    key('leased-bucket-by-all', { limit: bucket(random.between(200, 800), 1000), mode: 'lease', users: everyone, perSecond: 300 }),
+    key('leased-bucket-by-all', { limit: bucket(random.between(50, 400), 1000), mode: 'lease', users: everyone, perSecond: 150 }),
     key('leased-in-group', {
-      limit: window(random.between(100, 400), random.pick([500, 1000])),
+      limit: window(random.between(5, 60), random.pick([200, 300, 500])),
       mode: random.pick(['lease', 'auto'] as const),
       users: users(1, 5),
-      perSecond: 400,
+      perSecond: 500,
       with: exact,
     }),
     synced('synced-by-few', users(1, 3)),

@@ -58,13 +58,15 @@ export class Network {
   /** The way between one process and one shard. */
   between(process: number, shard: number): () => Trip {
     const { schedule, inOrder } = this.#options;
-    const cuts = this.#cuts.filter(({ concerns }) => concerns(process, shard));
+    // Most processes have nothing to say to most shards.
+    let cuts: readonly Cut[] | undefined;
     let lastArrives = 0;
     let lastReturns = 0;
     return () => {
       const now = schedule.nowUs;
+      const relevant = (cuts ??= this.#cuts.filter(({ concerns }) => concerns(process, shard)));
       const isCut = (way: 'there' | 'back', at: number): Cut | undefined =>
-        cuts.find((cut) => cut[way] && cut.fromUs <= at && at < cut.untilUs);
+        relevant.find((cut) => cut[way] && cut.fromUs <= at && at < cut.untilUs);
       const cut = isCut('there', now);
       if (cut !== undefined) return { arrivesAt: undefined, returnsAt: undefined, sent: now - cut.fromUs < noticedAfterUs };
       const arrivesAt = Math.max(now + this.#delay(), inOrder ? lastArrives : 0);
@@ -80,6 +82,6 @@ export class Network {
     const { random } = this.#options;
     const slow = random.next();
     if (slow < 0.02) return random.between(5000, 40_000);
-    return quantumUs * random.between(1, slow < 0.2 ? 10 : 3);
+    return quantumUs * random.between(1, slow < 0.2 ? 5 : 2);
   }
 }

@@ -92,7 +92,9 @@ function traffic(spec: KeySpec, { schedule, random, places }: { schedule: Schedu
   let at = random.between(0, 20_000);
   const next = (): void => {
     const place = random.chance(skew) ? users[0] : random.pick(users);
-    places().at(place ?? 0)?.check(spec, random.between(1, mostCost));
+    places()
+      .at(place ?? 0)
+      ?.check(spec, random.between(1, mostCost));
     at += random.gap(1e6 / perSecond);
     if (burstUs > 0 && Math.floor(at / burstUs) % 2 === 1) at = (Math.floor(at / burstUs) + 1) * burstUs;
     if (at < runUs) schedule.at(at, next);
@@ -118,7 +120,11 @@ export async function run(seed: number, sabotage?: Sabotage): Promise<RunResult>
     shards: shardCount,
     inOrder: random.chance(0.5),
   });
-  const byName = new Map(specs.flatMap((spec) => [spec, ...(spec.with ? [spec.with] : [])]).map(({ name }) => [name, shards[Number(placeOf(name).slice(1))] as Shard]));
+  const byName = new Map(
+    specs
+      .flatMap((spec) => [spec, ...(spec.with ? [spec.with] : [])])
+      .map(({ name }) => [name, shards[Number(placeOf(name).slice(1))] as Shard]),
+  );
   const world: World = {
     schedule,
     random,

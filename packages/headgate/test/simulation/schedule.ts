@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/clock.js';
 
 /** Things happen at multiples of this, so that a run has few instants, after each of which every promise settles. */
-export const quantumUs = 500;
+export const quantumUs = 1000;
 
 /** Virtual time, from 0: what is due is called in the order of its time, then in the order in which it was asked for. */
 export class Schedule {
@@ -22,7 +22,7 @@ export class Schedule {
   }
 
   async run(untilUs: number): Promise<void> {
-    for (const last = Math.floor(untilUs / quantumUs); this.#tick < last; ) {
+    for (const last = Math.floor(untilUs / quantumUs); this.#tick < last;) {
       this.#tick += 1;
       const due = this.#due.get(this.#tick);
       if (due === undefined) continue;

@@ -1,7 +1,7 @@
 import { createMemoryStore } from '../../src/stores/memory.js';
 import { receiptOf } from '../../src/stores/outcome.js';
 import { StoreError } from '../../src/errors.js';
-import type { Group, GroupOutcome, Meeting, Store, Ticket } from '../../src/stores/store.js';
+import type { GiveBack, Group, GroupOutcome, Meeting, Outcome, Store, Ticket } from '../../src/stores/store.js';
 import type { Trip } from './network.js';
 import { clockOf, type Schedule } from './schedule.js';
 
@@ -65,58 +65,34 @@ function sabotaged(group: Group, answer: GroupOutcome, sabotage: Sabotage | unde
   return { ...answer, outcomes };
 }
 
+const unavailable: Outcome = {
+  allowed: false,
+  taken: 0,
+  remaining: 0,
+  retryAfterUs: 1000,
+  resetAfterUs: 1000,
+  reason: 'store-unavailable',
+};
+
+const never = async (): Promise<never> => {
+  throw new StoreError('not part of the simulation');
+};
+
 /** A shard as one process has it: behind a network, and with the guard's manners, which refuses what is not answered in time. */
-export function linkTo({ schedule, shard, travel, isUp, sabotage }: LinkOptions): Store {
-  /** Carries one call there and its answer back, if they arrive. */
-  function carry<T>(trip: Trip, call: () => T, back: (answer: T) => void): void {
-    const { arrivesAt, returnsAt } = trip;
-    if (arrivesAt === undefined) return;
-    schedule.at(arrivesAt, () => {
-      const answer = call();
-      if (returnsAt !== undefined) schedule.at(returnsAt, () => void (isUp() && back(answer)));
-    });
+export class Link implements Store {
+  readonly #options: LinkOptions;
+  readonly claim = never;
+  readonly extend = never;
+  readonly reset = never;
+  readonly ban = never;
+  readonly unban = never;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
   }
 
-  const inTime = ({ returnsAt }: Trip, us: number): boolean => returnsAt !== undefined && returnsAt < schedule.nowUs + us;
-
-  /** Rejected if it is not answered by the deadline of what is no decision. */
-  function verb<T>(call: () => T | Promise<T>): Promise<T> {
-    const trip = travel();
-    return new Promise<T>((resolve, reject) => {
-      carry(trip, call, resolve);
-      if (inTime(trip, verbDeadlineUs)) return;
-      schedule.at(schedule.nowUs + verbDeadlineUs, () => void (isUp() && reject(new StoreError('not answered'))));
-    });
-  }
-
-  const refusal = (group: Group): GroupOutcome => ({
-    now: shard.clock.nowUs(),
-    allowed: false,
-    outcomes: group.checks.map(() => ({
-      allowed: false,
-      taken: 0,
-      remaining: 0,
-      retryAfterUs: 1000,
-      resetAfterUs: 1000,
-      reason: 'store-unavailable',
-    })),
-    source: 'fallback',
-    degraded: true,
-  });
-
-  const giveBack: Store['giveBack'] = (item) => verb(() => shard.store.giveBack(item));
-
-  /** The store has taken for what was refused here. */
-  function undo(group: Group, answer: GroupOutcome): void {
-    if (group.dry || !answer.allowed) return;
-    group.checks.forEach((check, index) => {
-      const outcome = answer.outcomes[index];
-      const receipt = outcome && receiptOf(check, outcome, answer);
-      if (receipt) void giveBack({ receipt, units: receipt.taken }).catch(() => undefined);
-    });
-  }
-
-  function decide(group: Group, ticket?: Ticket): Promise<GroupOutcome> {
+  decide(group: Group, ticket?: Ticket): Promise<GroupOutcome> {
+    const { schedule, shard, travel, isUp, sabotage } = this.#options;
     const trip = travel();
     let over = false;
     return new Promise((resolve, reject) => {
@@ -126,34 +102,69 @@ export function linkTo({ schedule, shard, travel, isUp, sabotage }: LinkOptions)
           over = true;
           resolve(answer);
         } else if (ticket?.late !== undefined) ticket.late(answer);
-        else undo(group, theirs);
+        else this.#undo(group, theirs);
       };
-      carry(trip, () => shard.decide(group), answered);
-      if (inTime(trip, deadlineUs)) return;
+      this.#carry(trip, () => shard.decide(group), answered);
+      if (this.#isInTime(trip, deadlineUs)) return;
       // A connection that is known to be gone is known at once.
       schedule.at(schedule.nowUs + (trip.sent ? deadlineUs : 0), () => {
         if (!isUp()) return;
         over = true;
-        if (ticket?.late === undefined) return resolve(refusal(group));
+        if (ticket?.late === undefined) {
+          const outcomes = group.checks.map(() => unavailable);
+          resolve({ now: shard.clock.nowUs(), allowed: false, outcomes, source: 'fallback', degraded: true });
+          return;
+        }
         ticket.sent = trip.sent;
         reject(new StoreError('not answered in time'));
       });
     });
   }
 
-  const never = async (): Promise<never> => {
-    throw new StoreError('not part of the simulation');
-  };
-  return {
-    decide,
-    giveBack,
-    meet: (meeting) => verb(() => shard.meet(meeting)),
-    claim: never,
-    extend: never,
-    reset: never,
-    ban: never,
-    unban: never,
-    ping: async () => undefined,
-    close: async () => undefined,
-  };
+  giveBack(item: GiveBack): Promise<number> {
+    return this.#verb(() => this.#options.shard.store.giveBack(item));
+  }
+
+  meet(meeting: Meeting): Promise<readonly number[]> {
+    return this.#verb(() => this.#options.shard.meet(meeting));
+  }
+
+  async ping(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  /** Carries one call there and its answer back, if they arrive. */
+  #carry<T>({ arrivesAt, returnsAt }: Trip, call: () => T, back: (answer: T) => void): void {
+    const { schedule, isUp } = this.#options;
+    if (arrivesAt === undefined) return;
+    schedule.at(arrivesAt, () => {
+      const answer = call();
+      if (returnsAt !== undefined) schedule.at(returnsAt, () => void (isUp() && back(answer)));
+    });
+  }
+
+  #isInTime({ returnsAt }: Trip, us: number): boolean {
+    return returnsAt !== undefined && returnsAt < this.#options.schedule.nowUs + us;
+  }
+
+  /** Rejected if it is not answered by the deadline of what is no decision. */
+  #verb<T>(call: () => T | Promise<T>): Promise<T> {
+    const { schedule, travel, isUp } = this.#options;
+    const trip = travel();
+    return new Promise<T>((resolve, reject) => {
+      this.#carry(trip, call, resolve);
+      if (this.#isInTime(trip, verbDeadlineUs)) return;
+      schedule.at(schedule.nowUs + verbDeadlineUs, () => void (isUp() && reject(new StoreError('not answered'))));
+    });
+  }
+
+  /** The store has taken for what was refused here. */
+  #undo(group: Group, answer: GroupOutcome): void {
+    if (group.dry || !answer.allowed) return;
+    group.checks.forEach((check, index) => {
+      const outcome = answer.outcomes[index];
+      const receipt = outcome && receiptOf(check, outcome, answer);
+      if (receipt) void this.giveBack({ receipt, units: receipt.taken }).catch(() => undefined);
+    });
+  }
 }
