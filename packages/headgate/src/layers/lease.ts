@@ -129,15 +129,16 @@ export class Lease {
   }
 
   /** What was spent is back in hand, as the group it was for was refused; answers what has no lot any more to go to. */
-  putBack(units: number, takenAt: number, now: number): Receipt[] {
-    let rest = units;
+  putBack({ taken, takenAt = 0, windowEnd }: Outcome, now: number): Receipt[] {
+    let rest = taken;
     for (const lot of this.#lots) {
-      const room = lot.until > now ? Math.min(rest, lot.size - lot.left) : 0;
+      // Into a newer lot it would outlive its own.
+      const room = lot.until > now && lot.takenAt <= takenAt ? Math.min(rest, lot.size - lot.left) : 0;
       lot.left += room;
       this.#left += room;
       rest -= room;
     }
-    return rest === 0 ? [] : [this.#receiptOf({ left: rest, takenAt, windowEnd: this.#windowEnd })];
+    return rest === 0 ? [] : [this.#receiptOf({ left: rest, takenAt, windowEnd })];
   }
 
   /** Whether a lot may be asked for: none is on its way, and no pause holds. */

@@ -76,8 +76,8 @@ export class Leases implements LocalCounter {
     };
   }
 
-  putBack(check: Check, { taken, takenAt = 0 }: Outcome, now: number): void {
-    for (const receipt of this.#leases.find(check)?.putBack(taken, takenAt, now) ?? []) void this.#giveBack(receipt);
+  putBack(check: Check, outcome: Outcome, now: number): void {
+    for (const receipt of this.#leases.find(check)?.putBack(outcome, now) ?? []) void this.#giveBack(receipt);
   }
 
   /** Asks for a lot that the check has its part of; undefined if it is to be decided by the store itself. */

@@ -11,6 +11,8 @@ export interface LocalCounter {
    * itself.
    */
   wait(check: Check, now: number): Promise<void> | undefined;
+  /** The store is about to decide a check itself; to be called back when it has. */
+  asking?(check: Check, now: number): () => void;
   /** Told what the store decided for a check itself, and when it was asked, by the process's clock. */
   told(check: Check, answer: GroupOutcome, askedAt: number): void;
   /** The key's budget is another from now on. */

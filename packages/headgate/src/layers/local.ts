@@ -52,12 +52,18 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
 
   async function asked(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
     const askedAt = clock.nowUs();
-    const answer = await store.decide(group, ticket);
-    group.checks.forEach((check, index) => {
-      const outcome = answer.outcomes[index];
-      if (outcome !== undefined) counterOf(check)?.told(check, { ...answer, outcomes: [outcome] }, askedAt);
-    });
-    return answer;
+    const counters = group.checks.map(counterOf);
+    const done = counters.flatMap((counter, index) => counter?.asking?.(group.checks[index] as Check, askedAt) ?? []);
+    try {
+      const answer = await store.decide(group, ticket);
+      group.checks.forEach((check, index) => {
+        const outcome = answer.outcomes[index];
+        if (outcome !== undefined) counters[index]?.told(check, { ...answer, outcomes: [outcome] }, askedAt);
+      });
+      return answer;
+    } finally {
+      for (const call of done) call();
+    }
   }
 
   async function decideOne(check: Check, counter: LocalCounter, ticket: Ticket | undefined): Promise<GroupOutcome> {

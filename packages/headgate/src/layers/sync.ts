@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { receiptOf, unasked } from '../stores/outcome.js';
+import { receiptOf } from '../stores/outcome.js';
 import type { Check, GroupOutcome, Outcome, Store, Target, Ticket } from '../stores/store.js';
 import type { LocalCounter } from './local-counter.js';
 import { PerKey } from './per-key.js';
@@ -21,6 +21,8 @@ export interface SyncOptions {
   readonly member?: string;
   readonly onLost: () => void;
 }
+
+const nothing = (): void => undefined;
 
 /** Whether a check is counted on this tally: of its limit, at its interval. */
 const isOf = ({ check, intervalUs }: Tally, { limit, mode }: Check): boolean =>
@@ -88,15 +90,22 @@ export class Sync implements LocalCounter {
     return undefined;
   }
 
-  told(check: Check, answer: GroupOutcome, askedAt: number): void {
-    if (answer.degraded || this.#closed || typeof check.mode !== 'object') return;
-    const now = this.#options.clock.nowUs();
+  asking(check: Check, now: number): () => void {
+    if (this.#closed || typeof check.mode !== 'object') return nothing;
     const found = this.#tallies.find(check);
-    const known = found !== undefined && isOf(found, check) ? found : undefined;
-    const tally = known ?? this.#open(check, check.mode.syncUs, now);
-    if (tally === undefined) return;
-    tally.told(answer, askedAt);
-    if (known === undefined) void this.#meet([tally]);
+    const tally = found !== undefined && isOf(found, check) ? found : this.#open(check, check.mode.syncUs, now);
+    if (tally === undefined) return nothing;
+    tally.underWay += check.cost;
+    return () => {
+      tally.underWay -= check.cost;
+    };
+  }
+
+  told(check: Check, answer: GroupOutcome, askedAt: number): void {
+    const tally = this.#tallies.find(check);
+    if (answer.degraded || this.#closed || tally === undefined || !isOf(tally, check)) return;
+    tally.decided(answer, { askedAt, now: this.#options.clock.nowUs() });
+    if (tally.members === undefined) void this.#meet([tally]);
   }
 
   forget(target: Pick<Target, 'rule' | 'key'>): void {
@@ -135,7 +144,7 @@ export class Sync implements LocalCounter {
     const now = this.#options.clock.nowUs();
     const due = this.#tallies.all().filter((tally) => tally.intervalUs === intervalUs);
     const used = due.filter((tally) => {
-      const isUsed = tally.unsent > 0 || tally.usedAt + intervalsSeen * intervalUs > now;
+      const isUsed = tally.unsent > 0 || tally.underWay > 0 || tally.usedAt + intervalsSeen * intervalUs > now;
       if (!isUsed) this.#tallies.remove(tally);
       return isUsed;
     });
@@ -158,18 +167,23 @@ export class Sync implements LocalCounter {
   }
 
   async #exchange(tally: Tally): Promise<void> {
-    const { store, clock, onLost } = this.#options;
-    const unsent = tally.send(clock.nowUs());
-    const check = unsent.units > 0 ? { ...tally.check, cost: unsent.units, least: 0 } : tally.check;
-    // Late, it has been counted; what it says is old.
-    const ticket: Ticket = { cancelled: false, sent: false, late: () => undefined };
+    const { store, clock } = this.#options;
+    if (tally.isTelling) return;
+    const told = tally.tell(clock.nowUs());
+    const check = told.units > 0 ? { ...tally.check, cost: told.units, least: 0 } : tally.check;
+    const late = (answer: GroupOutcome): void => this.#returnStrays(check, answer, tally.toldLate(told, answer, clock.nowUs()));
+    const ticket: Ticket = { cancelled: false, sent: false, late };
     try {
-      const answer = await store.decide({ checks: [check], ...(unsent.units === 0 && { dry: true }) }, ticket);
-      const strays = tally.sent(unsent, answer);
-      const receipt = receiptOf(check, answer.outcomes[0] ?? unasked, { now: answer.now, degraded: false });
-      if (strays > 0 && receipt !== undefined) await store.giveBack({ receipt, units: strays }).catch(onLost);
+      const answer = await store.decide({ checks: [check], ...(told.units === 0 && { dry: true }) }, ticket);
+      this.#returnStrays(check, answer, tally.told(told, answer, clock.nowUs()));
     } catch {
-      tally.failed(unsent, ticket.sent);
+      tally.failed(told);
     }
+  }
+
+  /** Units that were counted in the window after theirs go back. */
+  #returnStrays(check: Check, { now, outcomes }: GroupOutcome, units: number): void {
+    const receipt = outcomes[0] && receiptOf(check, outcomes[0], { now, degraded: false });
+    if (units > 0 && receipt !== undefined) void this.#options.store.giveBack({ receipt, units }).catch(this.#options.onLost);
   }
 }

@@ -9,11 +9,20 @@ const exchangeUs = 10_000;
 const refillIn = (limit: CountedLimit, us: number): number =>
   limit.kind === 'tokenBucket' ? (us * limit.creditUnits) / limit.creditUs / millionth : 0;
 
-/** Whether units belong to a window for good, so that they must not be charged to the next one. */
-export const isWindowed = ({ kind }: CountedLimit): boolean => kind === 'fixedWindow' || kind === 'quota';
+/** Units left by an outcome: of a bucket to the fraction, and below 0 what it owes. */
+function leftBy({ remaining, resetAfterUs }: Outcome, limit: CountedLimit): number {
+  return limit.kind === 'tokenBucket' ? limit.capacity - refillIn(limit, resetAfterUs) : remaining;
+}
 
-/** Units counted here and not told yet, to be charged whole. */
-export interface Unsent {
+/** Whether units belong to a window for good, so that they must not be charged to the next one. */
+const isWindowed = ({ kind }: CountedLimit): boolean => kind === 'fixedWindow' || kind === 'quota';
+
+/** The end of the window an outcome tells of; 0 if none is open, as only a request opens it. */
+const windowEndBy = ({ windowEnd, resetAfterUs }: Outcome, limit: CountedLimit): number | undefined =>
+  limit.kind === 'fixedWindow' && limit.from === 'first-request' && resetAfterUs === 0 ? 0 : windowEnd;
+
+/** Units counted here, on their way to the store to be charged whole. */
+export interface Told {
   readonly units: number;
   readonly windowEnd: number | undefined;
   /** When they were sent, by our clock. */
@@ -24,32 +33,38 @@ export interface Unsent {
 export class Tally {
   readonly check: Check;
   readonly intervalUs: number;
+  /** When it was asked for last. */
+  usedAt: number;
+  /** Units of checks that the store is deciding now. */
+  underWay = 0;
   /** Processes that count on this key, 0 as long as that is not known: then the store decides. */
   #members = 0;
-  /** Units taken here that the store does not know of: not told, and on their way. */
+  /** Units taken here: not told yet, and being told. */
   #unsent = 0;
-  #sending = 0;
-  /** Units that may still be taken here, and how many there were at first. */
-  #allowance = 0;
+  #telling = 0;
+  #isTelling = false;
+  /** Of those not told, the ones that were told before without an answer: a late one may come. */
+  #inDoubt = 0;
+  /** Units taken here that the store's last answer does not know of. */
+  #unknown = 0;
+  /** How many units may be unknown. */
   #share = 0;
-  /** What the store had left by its last answer, and when that was asked for, by our clock. */
+  /** What the store had left by its last answer, and when that came, by our clock; decided, by the store's. */
   #remaining = 0;
   #answeredAt = 0;
+  #decidedAt = 0;
   /** The store's clock less ours, at most. */
   #aheadUs = 0;
   #windowEnd: number | undefined;
-  /** When the next exchange is due, by our clock. */
-  nextAt: number;
-  /** When it was asked for last. */
-  usedAt: number;
+  #nextAt: number;
   #stopped = false;
   /** The last exchange failed. */
-  away = false;
+  #isAway = false;
 
   constructor({ rule, key, limit, whenUnavailable = 'local' }: Check, { intervalUs, now }: { intervalUs: number; now: number }) {
     this.check = { rule, key, limit, cost: 1, whenUnavailable };
     this.intervalUs = intervalUs;
-    this.nextAt = now + intervalUs;
+    this.#nextAt = now + intervalUs;
     this.usedAt = now;
   }
 
@@ -62,6 +77,10 @@ export class Tally {
     return this.#unsent;
   }
 
+  get isTelling(): boolean {
+    return this.#isTelling;
+  }
+
   storeNow(now: number): number {
     return now + this.#aheadUs;
   }
@@ -69,22 +88,25 @@ export class Tally {
   /** Takes within this process's share, or refuses; undefined if the store is to decide. */
   take(cost: number, now: number): Outcome | undefined {
     this.usedAt = now;
-    if (this.#stopped || this.#isOver(now)) return undefined;
-    if (cost <= this.#allowance) {
-      this.#allowance -= cost;
+    const { limit } = this.check;
+    if (this.#stopped || this.#decidedAt === 0 || this.#isOver(now) || cost > sizeOf(limit)) return undefined;
+    const free = this.#share - this.#unknown;
+    // What the store is deciding may take from the same units.
+    if (cost <= free - this.underWay) {
       this.#unsent += cost;
+      this.#unknown += cost;
       return this.#outcome(cost, cost, now);
     }
-    const left = this.#left();
-    // The share is too small for it whatever happens, and the store may have it.
-    if (this.away || (cost > this.#share && cost <= left) || cost > sizeOf(this.check.limit)) return undefined;
-    return this.#outcome(cost, 0, now);
+    // What the share is too small for whatever happens, or cannot be told for now, the store may have.
+    const flowed = this.#isAway ? this.#flowed(now) : 0;
+    const isTheStores = cost > this.#share || cost <= free || this.#isAway;
+    return isTheStores && cost <= this.#remaining - this.#unknown + flowed ? undefined : this.#outcome(cost, 0, now);
   }
 
   putBack(units: number): void {
     const back = Math.min(units, this.#unsent);
     this.#unsent -= back;
-    this.#allowance += back;
+    this.#unknown = Math.max(0, this.#unknown - back);
   }
 
   /** Those that count on this key, this process among them. */
@@ -96,81 +118,122 @@ export class Tally {
   /** From now on the store decides. */
   stop(): void {
     this.#stopped = true;
-    this.#allowance = 0;
   }
 
   /** The store has decided a check of this key itself. */
-  told({ now: decidedAt, outcomes }: GroupOutcome, askedAt: number): void {
-    const [outcome] = outcomes;
-    if (outcome === undefined) return;
-    if (isWindowed(this.check.limit) && outcome.windowEnd !== this.#windowEnd) this.#unsent = 0;
-    this.#learn(outcome, decidedAt, askedAt);
+  decided(answer: GroupOutcome, { askedAt, now }: { askedAt: number; now: number }): void {
+    const [outcome] = answer.outcomes;
+    if (outcome === undefined || answer.now < this.#decidedAt) return;
+    this.#moveTo(outcome);
+    // Whether it was asked before or after what is being told is not known.
+    this.#unknown = this.#unsent + this.#telling;
+    this.#learn(outcome, answer.now, { askedAt, now });
   }
 
   /** What is to be charged now. */
-  send(now: number): Unsent {
-    if (isWindowed(this.check.limit) && this.#isOver(now)) this.#unsent = 0;
-    this.#sending = this.#unsent;
+  tell(now: number): Told {
+    if (isWindowed(this.check.limit) && this.#isOver(now)) this.#forget();
+    const units = this.#unsent;
     this.#unsent = 0;
-    this.nextAt = now + this.intervalUs;
-    return { units: this.#sending, windowEnd: this.#windowEnd, at: now };
+    this.#inDoubt = 0;
+    this.#telling = units;
+    this.#isTelling = true;
+    this.#nextAt = now + this.intervalUs;
+    return { units, windowEnd: this.#windowEnd, at: now };
   }
 
-  /** The store's answer to what was sent; answers units that it counted in a window they are not of. */
-  sent({ units, windowEnd, at }: Unsent, { now: decidedAt, outcomes }: GroupOutcome): number {
+  /** The store has counted what was told; answers units that it counted in a window they are not of. */
+  told({ units, windowEnd, at }: Told, { now: decidedAt, outcomes }: GroupOutcome, now: number): number {
+    this.#isTelling = false;
+    this.#isAway = false;
     const [outcome] = outcomes;
-    this.#sending = 0;
-    this.away = false;
+    const isStale = this.#telling !== units;
+    this.#telling = 0;
     if (outcome === undefined) return 0;
-    const isNext = isWindowed(this.check.limit) && outcome.windowEnd !== windowEnd;
-    const strays = isNext ? units : 0;
-    // Taken meanwhile, in the window that is over.
-    if (isNext) this.#unsent = 0;
-    this.#learn({ ...outcome, remaining: outcome.remaining + strays }, decidedAt, at);
+    const strays = isWindowed(this.check.limit) && outcome.windowEnd !== windowEnd ? units : 0;
+    if (decidedAt < this.#decidedAt) {
+      // What is known is newer, and so knows of it, unless it is of another window.
+      if (!isStale) this.#unknown = Math.max(0, this.#unknown - units);
+      return strays;
+    }
+    this.#moveTo(outcome);
+    this.#unknown = this.#unsent;
+    this.#learn({ ...outcome, remaining: outcome.remaining + strays }, decidedAt, { askedAt: at, now });
     return strays;
   }
 
-  /** It was not carried out; what never left is told again. */
-  failed({ units }: Unsent, wasSent: boolean): void {
-    this.#sending = 0;
-    this.away = true;
-    if (!wasSent) this.#unsent += units;
+  /**
+   * It was not answered: told again with the next exchange. If it had been counted, that is one time too many: fewer pass, where
+   * the other way round more would.
+   */
+  failed({ units }: Told): void {
+    this.#isTelling = false;
+    this.#isAway = true;
+    if (this.#telling !== units) return;
+    this.#telling = 0;
+    this.#unsent += units;
+    this.#inDoubt = units;
   }
 
-  #learn({ remaining, windowEnd }: Outcome, decidedAt: number, askedAt: number): void {
-    this.#remaining = remaining;
-    this.#answeredAt = askedAt;
+  /** Answered too late, but before it was told again. */
+  toldLate(told: Told, answer: GroupOutcome, now: number): number {
+    if (this.#inDoubt !== told.units || this.#isTelling || this.#unsent < told.units) return 0;
+    this.#unsent -= told.units;
+    this.#inDoubt = 0;
+    this.#telling = told.units;
+    return this.told(told, answer, now);
+  }
+
+  /** What was taken in a window that is over is no longer to be told. */
+  #forget(): void {
+    this.#unsent = 0;
+    this.#telling = 0;
+    this.#inDoubt = 0;
+    this.#unknown = 0;
+  }
+
+  #moveTo(outcome: Outcome): void {
+    if (isWindowed(this.check.limit) && windowEndBy(outcome, this.check.limit) !== this.#windowEnd) this.#forget();
+  }
+
+  #learn(outcome: Outcome, decidedAt: number, { askedAt, now }: { askedAt: number; now: number }): void {
+    const { limit } = this.check;
+    this.#remaining = leftBy(outcome, limit);
+    this.#decidedAt = decidedAt;
+    this.#answeredAt = now;
     // The store decided no sooner than it was asked: its clock is at most so far ahead, and its window over no later than we think.
     this.#aheadUs = decidedAt - askedAt;
-    this.#windowEnd = windowEnd;
+    this.#windowEnd = windowEndBy(outcome, limit);
     this.#shareOut();
   }
 
+  /**
+   * Half of this process's part, if there are others: in whatever order they tell, what each has not told is then so little that all
+   * together stay within the bound. Alone it has all of it.
+   */
   #shareOut(): void {
     const flows = refillIn(this.check.limit, this.intervalUs);
-    this.#share = this.#members === 0 ? 0 : Math.floor((this.#remaining + flows) / this.#members);
-    // What was taken while the exchange was on its way comes out of the new share.
-    this.#allowance = this.#stopped ? 0 : Math.max(0, this.#share - this.#unsent);
+    const parts = this.#members === 1 ? 1 : 2 * this.#members;
+    this.#share = this.#members === 0 ? 0 : Math.max(0, Math.floor((this.#remaining + flows) / parts));
   }
 
   #isOver(now: number): boolean {
     return this.#windowEnd !== undefined && this.storeNow(now) >= this.#windowEnd;
   }
 
-  #left(): number {
-    return Math.max(0, this.#remaining - this.#unsent - this.#sending);
+  #flowed(now: number): number {
+    return refillIn(this.check.limit, now - this.#answeredAt);
   }
 
   #outcome(cost: number, taken: number, now: number): Outcome {
     const { limit } = this.check;
-    const flowed = Math.floor(refillIn(limit, now - this.#answeredAt));
-    const units = Math.min(sizeOf(limit), this.#left() + flowed);
-    const storeNow = this.storeNow(now);
+    const left = Math.floor(this.#remaining - this.#unknown + this.#flowed(now));
+    const units = Math.max(0, Math.min(sizeOf(limit), left));
     const windowEnd = this.#windowEnd;
-    const { retryAfterUs, resetAfterUs } = describeLeft(limit, { units, cost, now: storeNow, windowEnd });
+    const { retryAfterUs, resetAfterUs } = describeLeft(limit, { units, cost, now: this.storeNow(now), windowEnd });
     const allowed = taken > 0;
     // What the store has, though this share has not, may pass after the next exchange.
-    const exchanged = this.nextAt - now + exchangeUs;
+    const exchanged = this.#nextAt - now + exchangeUs;
     const outcome: Outcome = {
       allowed,
       taken,
