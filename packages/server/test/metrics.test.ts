@@ -37,6 +37,19 @@ describe('metrics of the limiter', () => {
     expect(await metric(service, 'headgate_noted_total')).toBe(3);
   });
 
+  it('count what a lease decides, at no call to Redis', async () => {
+    const { url } = await redis();
+    const leased = 'version: 1\nrules:\n  - { name: hot, mode: lease, limit: { fixedWindow: { limit: 100000, window: 1d } } }\n';
+    const service = await start({ rules: leased, redis: url, secret });
+    await ready(service);
+    for (let i = 0; i < 100; i += 1) {
+      const { json } = await service.post('/v1/check', { rule: 'hot', key: 'k' });
+      expect(json).toMatchObject({ allowed: true, decision: { source: 'lease' } });
+    }
+    expect(await metric(service, 'headgate_local_total')).toBe(100);
+    expect(await metric(service, 'headgate_local_keys')).toBe(1);
+  });
+
   it('show no notes where there are none to be', async () => {
     const { url } = await redis();
     const service = await start({ rules, redis: url, secret, env: { HEADGATE_NOTES: '0' } });

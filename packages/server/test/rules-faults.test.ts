@@ -153,6 +153,16 @@ describe('a rules file without faults', () => {
   });
 });
 
+it('tells of a mode that a limit cannot have, or that is none', () => {
+  const rule = (rest: string) => faultsIn(`version: 1\nrules:\n  - { name: a, ${rest} }\n`).map(({ message }) => message);
+  const minute = 'limit: { fixedWindow: { limit: 5, window: 1m } }';
+  expect(rule(`mode: { sync: 1s }, ${minute}`)).toEqual([]);
+  expect(rule(`mode: auto, ${minute}`)).toEqual([]);
+  expect(rule(`mode: { sync: 10s }, ${minute}`)).toEqual([expect.stringContaining('at most a twentieth of the window, 3000 ms')]);
+  expect(rule('mode: lease, limit: { concurrency: { limit: 5, expires: 1m } }')).toEqual([expect.stringContaining('only "exact" here')]);
+  expect(rule(`mode: leas, ${minute}`)).toEqual([expect.stringContaining('mode')]);
+});
+
 it('publishes its schema as JSON Schema, and the file is current (vitest -u writes it)', async () => {
   await expect(`${JSON.stringify(rulesJsonSchema(), null, 2)}\n`).toMatchFileSnapshot('../schema/rules.schema.json');
 });
