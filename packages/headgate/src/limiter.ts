@@ -107,7 +107,26 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
       return decided(request, outcome, group);
     });
     const strictest = binding(decisions, group?.allowed ?? true);
-    return { ...strictest, decisions };
+    // Written out: a spread of a class costs more than deciding.
+    const { rule, key, cost, limit, remaining, retryAfterMs, resetAfterMs, reason, source, degraded, shadow, wouldAllow, decidedAt } =
+      strictest;
+    return {
+      allowed: strictest.allowed,
+      rule,
+      key,
+      cost,
+      limit,
+      remaining,
+      retryAfterMs,
+      resetAfterMs,
+      reason,
+      source,
+      degraded,
+      shadow,
+      wouldAllow,
+      decidedAt,
+      decisions,
+    };
   }
 
   function target(name: unknown, key: unknown, verb: string): Target {

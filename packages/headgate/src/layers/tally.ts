@@ -123,7 +123,7 @@ export class Tally {
   /** The store has decided a check of this key itself. */
   decided(answer: GroupOutcome, { askedAt, now }: { askedAt: number; now: number }): void {
     const [outcome] = answer.outcomes;
-    if (outcome === undefined || answer.now < this.#decidedAt) return;
+    if (outcome === undefined || this.#isOlder(outcome, answer.now)) return;
     this.#moveTo(outcome);
     // Whether it was asked before or after what is being told is not known.
     this.#unknown = this.#unsent + this.#telling;
@@ -151,7 +151,7 @@ export class Tally {
     this.#telling = 0;
     if (outcome === undefined) return 0;
     const strays = isWindowed(this.check.limit) && outcome.windowEnd !== windowEnd ? units : 0;
-    if (decidedAt < this.#decidedAt) {
+    if (this.#isOlder(outcome, decidedAt)) {
       // What is known is newer, and so knows of it, unless it is of another window.
       if (!isStale) this.#unknown = Math.max(0, this.#unknown - units);
       return strays;
@@ -190,6 +190,12 @@ export class Tally {
     this.#telling = 0;
     this.#inDoubt = 0;
     this.#unknown = 0;
+  }
+
+  /** Answers may cross; of two of one instant, as of one script call, the one that leaves less came last. */
+  #isOlder(outcome: Outcome, decidedAt: number): boolean {
+    if (decidedAt !== this.#decidedAt) return decidedAt < this.#decidedAt;
+    return windowEndBy(outcome, this.check.limit) === this.#windowEnd && leftBy(outcome, this.check.limit) > this.#remaining;
   }
 
   #moveTo(outcome: Outcome): void {

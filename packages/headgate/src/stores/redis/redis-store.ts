@@ -9,6 +9,7 @@ import { resolveAdapter } from './adapters/resolve.js';
 import type { RedisAdapter } from './adapters/adapter.js';
 import { Batch } from './batch.js';
 import { decodeBucket, decodeBuckets, encodeBuckets, type BucketsReply } from './buckets.js';
+import { decodeGroups, encodeGroups } from './groups.js';
 import { keyFormat } from './keys.js';
 import { readOptions } from './options.js';
 import { defineScripts } from './scripts.js';
@@ -118,12 +119,22 @@ function oneRedis({ adapter, prefix, encode: encodeTag }: OneRedis, { editScript
     );
   }
 
+  /** Sends a batch by the hot path that takes it; undefined if none does. */
+  function runHot(groups: readonly Group[]): Promise<BucketsReply> | undefined {
+    const buckets = encodeBuckets(groups, keyOf);
+    if (buckets !== undefined) {
+      const { keys, args } = buckets;
+      if (groups.length === 1) return scripts.takeBucket.run(adapter, keys, args).then((reply) => decodeBucket(reply, groups));
+      return scripts.takeBuckets.run(adapter, keys, args).then((reply) => decodeBuckets(reply, groups));
+    }
+    const several = encodeGroups(groups, keyOf);
+    return several && scripts.takeGroups.run(adapter, several.keys, several.args).then((reply) => decodeGroups(reply, groups));
+  }
+
   function run(groups: readonly Group[]): Promise<readonly Verdict[]> {
-    const call = encodeBuckets(groups, keyOf);
-    if (call === undefined) return runDecide(groups);
-    const alone = groups.length === 1;
-    return (alone ? scripts.takeBucket : scripts.takeBuckets).run(adapter, call.keys, call.args).then((reply) => {
-      const { now, verdicts, odd } = alone ? decodeBucket(reply, groups) : decodeBuckets(reply, groups);
+    const hot = runHot(groups);
+    if (hot === undefined) return runDecide(groups);
+    return hot.then(({ now, verdicts, odd }) => {
       if (now !== undefined) aheadUs = now - clock.nowUs();
       return odd ? decideOdd(groups, verdicts) : (verdicts as readonly GroupOutcome[]);
     });

@@ -23,6 +23,7 @@ export function defineScripts(edit?: (source: string) => string) {
       reply: (raw) => raw,
       edit,
     }),
+    takeGroups: defineScript<readonly [shape: string], unknown>('take-groups', { args: ['shape'], reply: (raw) => raw, edit }),
     giveBack: defineScript<string[], number>('give-back', {
       args: ['kind', 'units', 'takenAt', 'mark', 'creditUnits', 'creditUs', 'holder', 'until', 'capacity', 'fill'],
       reply: Number,

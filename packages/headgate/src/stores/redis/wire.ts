@@ -163,11 +163,15 @@ interface Answer {
 }
 
 /** Reads a reply from a position on; replies are flat, so every reader moves it. */
-class Reader {
+export class Reader {
   #at = 1;
   readonly #reply: readonly unknown[];
   constructor(reply: readonly unknown[]) {
     this.#reply = reply;
+  }
+
+  peek(): unknown {
+    return this.#reply[this.#at];
   }
 
   next(): unknown {
@@ -191,7 +195,8 @@ class Reader {
   }
 }
 
-function verdictOf(group: Group, reader: Reader, now: number): Verdict {
+/** What the reader's next numbers say of a group. */
+export function verdictOf(group: Group, reader: Reader, now: number): Verdict {
   const { checks, dry } = group;
   const answers = checks.map((check) => reader.answer(check));
   const broken = answers.findIndex(({ failure }) => failure === 'E');
