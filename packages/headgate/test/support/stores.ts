@@ -13,7 +13,7 @@ export function withTestClock(source: string): string {
   return source
     .replace(clockLine, "local now = tonumber(redis.call('GET', 'test:clock'))")
     .replace(ttlLine, `${ttlLine} + 3600000`)
-    .replace("'%d', ceil(us / 1000) + 1", "'%d', ceil(us / 1000) + 3600001")
+    .replace('ceil(lasts / 1000) + 1', 'ceil(lasts / 1000) + 3600001')
     .replace('* per_ms) + 2', '* per_ms) + 3600002');
 }
 
