@@ -1,4 +1,5 @@
-// What one cell of the table is made of: N workers in a closed loop, each asks again as soon as it is answered.
+// How a process asks: N checks in flight for so many milliseconds, and what that cost it.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Keys in an order that looks random and is the same in each run; every key comes once before one comes again. */
 export function keyRing(count) {
@@ -18,77 +19,66 @@ export async function fill({ ask, keys }) {
   const worker = async () => {
     while (next < keys.length) await ask(keys[next++]);
   };
-  await Promise.all(Array.from({ length: 64 }, worker));
+  await Promise.all(Array.from({ length: 256 }, worker));
 }
 
-/** Has `inFlight` workers ask for `ms`; writes latencies into `cell`, and answers how long it took to the last answer. */
-async function drive({ system, cell, keys, inFlight, ms }) {
+/** A closed loop: each of `inFlight` workers asks again as soon as it is answered. Every check is timed. */
+async function inLoop({ system, keys, inFlight, until, cell }) {
   const { ask, passed } = system;
-  const { latencies } = cell;
-  const start = performance.now();
-  const until = start + ms;
+  const { latencies, expected } = cell;
   const worker = async () => {
     let asked = performance.now();
     while (asked < until) {
       system.next = (system.next ?? 0) % keys.length;
       const answer = await ask(keys[system.next++]);
       const answered = performance.now();
-      if (!passed(answer)) cell.refused += 1;
-      if (cell.checks < latencies.length) latencies[cell.checks] = answered - asked;
+      if (passed(answer) !== expected) cell.wrong += 1;
+      if (cell.timed < latencies.length) latencies[cell.timed++] = answered - asked;
       cell.checks += 1;
       asked = answered;
     }
   };
   await Promise.all(Array.from({ length: inFlight }, worker));
-  return performance.now() - start;
 }
 
-const used = /^used_cpu_(?:user|sys):([\d.]+)/gm;
-
-/** CPU time that Redis has used, in microseconds. */
-async function redisCpu(control) {
-  const info = await control.info('cpu');
-  return [...info.matchAll(used)].reduce((sum, [, seconds]) => sum + Number(seconds) * 1e6, 0);
+/**
+ * In bursts, as a busy server asks, with a look at the sockets after each: a loop of answers that wait for no socket would never let one be read.
+ * A burst's last check is asked alone and timed: reading the clock for each would cost more than some answers.
+ */
+async function inBursts({ system, keys, inFlight, until, cell }) {
+  const { ask, passed } = system;
+  const { latencies, expected } = cell;
+  const nextKey = () => {
+    system.next = (system.next ?? 0) % keys.length;
+    return keys[system.next++];
+  };
+  while (performance.now() < until) {
+    const burst = [];
+    for (let i = 1; i < inFlight; i += 1) burst.push(ask(nextKey()));
+    const answers = await Promise.all(burst);
+    const key = nextKey();
+    const asked = performance.now();
+    answers.push(await ask(key));
+    if (cell.timed < latencies.length) latencies[cell.timed++] = performance.now() - asked;
+    for (const answer of answers) if (passed(answer) !== expected) cell.wrong += 1;
+    cell.checks += inFlight;
+    await nextTurn();
+  }
 }
 
-const clientCpu = () => {
+const cpuUs = () => {
   const { user, system } = process.cpuUsage();
   return user + system;
 };
 
-/** An empty cell; its latencies' place is made now, so that measuring allocates nothing. */
-export const openCell = (seconds) => ({
-  checks: 0,
-  refused: 0,
-  ms: 0,
-  clientUs: 0,
-  redisUs: 0,
-  latencies: new Float64Array(Math.ceil(seconds * 400_000)),
-});
-
-const unmeasured = { checks: 0, refused: 0, latencies: [] };
-
-/** Warms up, measures for `ms`, and adds to the cell. */
-export async function addSlice({ system, cell, keys, inFlight, ms, control }) {
-  await drive({ system, cell: unmeasured, keys, inFlight, ms: ms / 5 });
-  const redisBefore = await redisCpu(control);
-  const clientBefore = clientCpu();
-  cell.ms += await drive({ system, cell, keys, inFlight, ms });
-  cell.clientUs += clientCpu() - clientBefore;
-  cell.redisUs += (await redisCpu(control)) - redisBefore;
-}
-
-/** The figures of a cell that has all its slices. */
-export function figuresOf({ checks, refused, ms, clientUs, redisUs, latencies }) {
-  const sorted = latencies.subarray(0, Math.min(checks, latencies.length)).sort();
-  const percentile = (part) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
-  return {
-    checks,
-    refused,
-    checksPerSecond: (checks * 1000) / ms,
-    p50Ms: percentile(0.5),
-    p99Ms: percentile(0.99),
-    clientCpuUs: clientUs / checks,
-    redisCpuUs: redisUs / checks,
-  };
+/** Asks for `ms`; `expected`: whether the checks are to pass. */
+export async function drive({ system, keys, inFlight, ms, expected }) {
+  // Made before anything is measured, so that measuring allocates nothing.
+  const cell = { checks: 0, wrong: 0, timed: 0, expected, latencies: new Float64Array(Math.ceil(ms * 400) + 1000) };
+  const cpuBefore = cpuUs();
+  const start = performance.now();
+  await (system.local ? inBursts : inLoop)({ system, keys, inFlight, until: start + ms, cell });
+  const took = performance.now() - start;
+  const { checks, wrong, timed, latencies } = cell;
+  return { checks, wrong, ms: took, clientUs: cpuUs() - cpuBefore, latencies: latencies.slice(0, timed) };
 }

@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util';
 
-const help = `npm run bench -- [options]
+const help = ({ systems, scenarios }) => `npm run bench -- [options]
+  --scenario A,B  these scenarios only: ${scenarios.join(', ')}
+  --only A,B      these systems only: ${systems.join(', ')}
+  --in-flight A,B checks in flight, for every system of a scenario; else as bench/scenarios.mjs says
   --rounds N      rounds; medians are over these (5)
-  --seconds S     how long one cell is measured (1)
-  --keys N        how many keys are checked, all of them there before the first round (100000)
-  --only A,B      these systems only: headgate, flexible, rlr, raw
-  --in-flight A,B checks in flight (1,8,64,256)`;
+  --seconds S     how long one cell is measured (0.5)
+  --keys N        how many keys are checked, all of them there before the first round (100000)`;
 
 function number(name, text, least) {
   const value = Number(text);
@@ -13,31 +14,37 @@ function number(name, text, least) {
   throw new TypeError(`--${name}: expected a number of at least ${least}; got ${JSON.stringify(text)}`);
 }
 
-/** The command line, read and checked; `names` are the systems there are. */
-export function readOptions(argv, names) {
+function list(name, text, known) {
+  const names = text?.split(',');
+  const unknown = names?.find((one) => !known.includes(one));
+  if (unknown !== undefined) throw new TypeError(`--${name}: unknown ${JSON.stringify(unknown)}; there are ${known.join(', ')}`);
+  return names;
+}
+
+/** The command line, read and checked; `known` are the names of systems and scenarios there are. */
+export function readOptions(argv, known) {
   const { values } = parseArgs({
     args: argv,
     options: {
+      scenario: { type: 'string' },
+      only: { type: 'string' },
+      'in-flight': { type: 'string' },
       rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '1' },
+      seconds: { type: 'string', default: '0.5' },
       keys: { type: 'string', default: '100000' },
-      only: { type: 'string', default: names.join(',') },
-      'in-flight': { type: 'string', default: '1,8,64,256' },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) {
-    console.log(help);
+    console.log(help(known));
     process.exit(0);
   }
-  const only = values.only.split(',');
-  const unknown = only.find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new TypeError(`--only: unknown system ${JSON.stringify(unknown)}; there are ${names.join(', ')}`);
   return {
+    scenarios: list('scenario', values.scenario, known.scenarios) ?? known.scenarios,
+    only: list('only', values.only, known.systems),
+    inFlight: values['in-flight']?.split(',').map((text) => Math.floor(number('in-flight', text, 1))),
     rounds: Math.floor(number('rounds', values.rounds, 1)),
     seconds: number('seconds', values.seconds, 0.05),
     keys: Math.floor(number('keys', values.keys, 1)),
-    inFlight: values['in-flight'].split(',').map((text) => Math.floor(number('in-flight', text, 1))),
-    only,
   };
 }
