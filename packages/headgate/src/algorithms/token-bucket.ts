@@ -54,10 +54,11 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketLimit, BucketState> = {
     const { used } = state;
     const free = cost > limit.capacity && aheadUs ? 0 : Math.floor((ceiling(limit, aheadUs) - used) / millionth);
     const taken = least === 0 ? cost : fit(free, cost, least);
-    const add = (cap: number): BucketState => ({ used: Math.max(used, Math.min(used + cost * millionth, cap)), at: now });
-    if (least === 0) return { state: add(debtCap(limit, 'settle')), allowed: true, taken };
-    if (taken > 0) return { state: { used: used + taken * millionth, at: now }, allowed: true, taken };
-    return { state: countRefused ? add(debtCap(limit, 'refused')) : state, allowed: false, taken: 0 };
+    if (taken > 0 && least !== 0) return { state: { used: used + taken * millionth, at: now }, allowed: true, taken };
+    if (least !== 0 && !countRefused) return { state, allowed: false, taken: 0 };
+    const cap = debtCap(limit, least === 0 ? 'settle' : 'refused');
+    const owing = { used: Math.max(used, Math.min(used + cost * millionth, cap)), at: now };
+    return { state: owing, allowed: least === 0, taken: least === 0 ? cost : 0 };
   },
 
   view: ({ state }) => [state.used],

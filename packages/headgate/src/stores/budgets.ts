@@ -1,5 +1,8 @@
-/** A key's state in memory. */
-export interface Budget {
+/** The budgets of one rule and kind of limit, by key. */
+export type Page = Map<string, Budget>;
+
+/** What a budget is at a moment. */
+export interface BudgetState {
   state: unknown;
   /** The end of a ban, 0 if none. */
   bannedUntil: number;
@@ -7,6 +10,12 @@ export interface Budget {
   expiresAt: number;
   /** How full it was when last written: 0 is closed (nothing can be taken), `fullest` nearly full. */
   fullness: number;
+}
+
+/** A key's state in memory. */
+export interface Budget extends BudgetState {
+  readonly page: Page;
+  readonly key: string;
 }
 
 /** Degrees of fullness that are told apart when room must be made. */
@@ -17,7 +26,7 @@ export function fullnessOf(remaining: number, size: number): number {
   return remaining <= 0 ? 0 : Math.max(1, Math.min(fullest, Math.floor((fullest * remaining) / size)));
 }
 
-/** Keys examined for each one written, so that expired ones leave without a timer. */
+/** Keys examined for each one added, so that expired ones leave without a timer. */
 const swept = 2;
 
 /** Closed budgets examined when there is nothing else left to drop. */
@@ -29,9 +38,12 @@ const reexamined = 8;
  */
 export class Budgets {
   readonly #max: number;
-  readonly #byKey = new Map<string, Budget>();
-  readonly #byFullness: readonly Set<string>[] = Array.from({ length: fullest + 1 }, () => new Set<string>());
-  #sweeper: Iterator<[string, Budget]> | undefined;
+  /** By rule and kind: looked up by the user's own strings, as putting one together for each check would cost more than deciding it. */
+  readonly #pages = new Map<string, Map<string, Page>>();
+  readonly #byFullness: readonly Set<Budget>[] = Array.from({ length: fullest + 1 }, () => new Set<Budget>());
+  #sweptSet = 0;
+  #sweeper: Iterator<Budget> | undefined;
+  #size = 0;
   dropped = 0;
 
   constructor(max: number) {
@@ -39,67 +51,85 @@ export class Budgets {
   }
 
   get size(): number {
-    return this.#byKey.size;
+    return this.#size;
   }
 
-  get(key: string): Budget | undefined {
-    return this.#byKey.get(key);
+  /** Rules come from configuration, so their pages stay. */
+  page(rule: string, kind: string): Page {
+    let kinds = this.#pages.get(rule);
+    if (kinds === undefined) {
+      kinds = new Map();
+      this.#pages.set(rule, kinds);
+    }
+    let page = kinds.get(kind);
+    if (page === undefined) {
+      page = new Map();
+      kinds.set(kind, page);
+    }
+    return page;
   }
 
-  delete(key: string): void {
-    const budget = this.#byKey.get(key);
-    if (budget === undefined) return;
-    this.#byFullness[budget.fullness]?.delete(key);
-    this.#byKey.delete(key);
+  delete(budget: Budget): void {
+    if (budget.page.get(budget.key) !== budget) return;
+    budget.page.delete(budget.key);
+    this.#byFullness[budget.fullness]?.delete(budget);
+    this.#size -= 1;
   }
 
   /** Whether one more fits, if need be in the place of another. */
   hasRoom(now: number): boolean {
-    return this.#byKey.size < this.#max || this.#makeRoom(now);
+    return this.#size < this.#max || this.#makeRoom(now);
   }
 
-  /** Adds or replaces a budget. Who adds asks `hasRoom` first. */
-  set(key: string, budget: Budget, now: number): void {
-    const old = this.#byKey.get(key);
-    if (old === undefined || old.fullness !== budget.fullness) {
-      if (old !== undefined) this.#byFullness[old.fullness]?.delete(key);
-      this.#byFullness[budget.fullness]?.add(key);
-    }
-    this.#byKey.set(key, budget);
+  /** Adds a budget, in the place of an older one of that key. Who adds asks `hasRoom` first. */
+  add(page: Page, key: string, { state, bannedUntil, expiresAt, fullness, now }: BudgetState & { readonly now: number }): void {
+    const old = page.get(key);
+    if (old !== undefined) this.delete(old);
+    const budget: Budget = { state, bannedUntil, expiresAt, fullness, page, key };
+    page.set(key, budget);
+    this.#byFullness[fullness]?.add(budget);
+    this.#size += 1;
     this.#sweep(now);
+  }
+
+  /** A budget's state has changed, and so how full it is. */
+  refill(budget: Budget, fullness: number): void {
+    if (budget.fullness === fullness) return;
+    this.#byFullness[budget.fullness]?.delete(budget);
+    this.#byFullness[fullness]?.add(budget);
+    budget.fullness = fullness;
   }
 
   #makeRoom(now: number): boolean {
     for (let fullness = fullest; fullness >= 1; fullness -= 1) {
-      for (const key of this.#byFullness[fullness] ?? []) {
-        if ((this.#byKey.get(key)?.expiresAt ?? 0) > now) this.dropped += 1;
-        this.delete(key);
+      for (const budget of this.#byFullness[fullness] ?? []) {
+        if (budget.expiresAt > now) this.dropped += 1;
+        this.delete(budget);
         return true;
       }
     }
     let examined = 0;
     const closed = this.#byFullness[0] ?? new Set();
-    for (const key of closed) {
-      if ((this.#byKey.get(key)?.expiresAt ?? 0) <= now) {
-        this.delete(key);
+    for (const budget of closed) {
+      if (budget.expiresAt <= now) {
+        this.delete(budget);
         return true;
       }
       if (++examined >= reexamined) break;
-      closed.delete(key);
-      closed.add(key);
+      closed.delete(budget);
+      closed.add(budget);
     }
     return false;
   }
 
   #sweep(now: number): void {
     for (let i = 0; i < swept; i += 1) {
-      this.#sweeper ??= this.#byKey.entries();
-      const next = this.#sweeper.next();
-      if (next.done === true) {
+      this.#sweeper ??= this.#byFullness[this.#sweptSet]?.values();
+      const next = this.#sweeper?.next();
+      if (next?.done !== false) {
         this.#sweeper = undefined;
-        return;
-      }
-      if (next.value[1].expiresAt <= now) this.delete(next.value[0]);
+        this.#sweptSet = (this.#sweptSet + 1) % (fullest + 1);
+      } else if (next.value.expiresAt <= now) this.delete(next.value);
     }
   }
 }

@@ -1,9 +1,9 @@
-import { algorithmOf } from '../algorithms/index.js';
+import { algorithmOf, type Step } from '../algorithms/index.js';
 import { prolong, type ConcurrencyState } from '../algorithms/concurrency.js';
 import { systemClock, type Clock } from '../clock.js';
 import { ConfigError, rejectUnknownOptions, show, StoreError } from '../errors.js';
-import { sizeOf, type CountedLimit } from '../limit.js';
-import { Budgets, fullnessOf, type Budget } from './budgets.js';
+import { sizeOf } from '../limit.js';
+import { Budgets, fullnessOf, type Budget, type Page } from './budgets.js';
 import { costsTogether, outcomeOf, passes, returnableUntil } from './outcome.js';
 import type { Check, GiveBack, Group, GroupOutcome, Receipt, Store, Target } from './store.js';
 
@@ -23,14 +23,12 @@ export interface MemoryStore extends Store {
 
 /** What one budget goes through while a group is decided. */
 interface Slot {
-  readonly id: string;
+  readonly page: Page;
+  readonly key: string;
   readonly stored: Budget | undefined;
   readonly base: unknown;
   state: unknown;
 }
-
-const budgetId = (rule: string, key: string, kind: CountedLimit['kind']): string => `${rule}\n${kind}\n${key}`;
-const idOf = (check: Check): string => budgetId(check.rule, check.key, check.limit.kind);
 
 /**
  * Counters in this process's memory: for one process, for tests, and for deciding while the shared store is away.
@@ -70,66 +68,115 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore & { 
   /** The budget's own entry; a new key that finds no room gets the rule's shared one. */
   function open(check: Check, now: number): Slot {
     const algorithm = algorithmOf(check.limit.kind);
-    const load = (id: string): Slot => {
-      const stored = budgets.get(id);
+    const page = budgets.page(check.rule, check.limit.kind);
+    const load = (key: string): Slot => {
+      const stored = page.get(key);
       const base = algorithm.current(stored?.state, check.limit, now);
-      return { id, stored, base, state: base };
+      return { page, key, stored, base, state: base };
     };
-    const own = load(idOf(check));
+    const own = load(check.key);
     if (own.stored !== undefined || budgets.hasRoom(now)) return own;
     shared += 1;
-    return load(budgetId(check.rule, '', check.limit.kind));
+    return load('');
   }
 
   const overreaches = ({ stored }: Slot, { limit }: Check, now: number): boolean =>
     stored?.state !== undefined && algorithmOf(limit.kind).overreaches(stored.state, limit, now);
 
+  const expiryOf = ({ state, stored }: Slot, { limit }: Check, now: number): number =>
+    Math.max(algorithmOf(limit.kind).expiresAt(state, limit, now), stored?.bannedUntil ?? 0);
+
   function save(slot: Slot, check: Check, now: number): void {
-    const algorithm = algorithmOf(check.limit.kind);
-    const bannedUntil = slot.stored?.bannedUntil ?? 0;
-    const expiresAt = Math.max(algorithm.expiresAt(slot.state, check.limit, now), bannedUntil);
-    if (expiresAt <= now) return budgets.delete(slot.id);
-    const look = { limit: check.limit, now, cost: 1 };
-    const { remaining } = algorithm.describe({ ...look, view: algorithm.view({ ...look, state: slot.state }) });
-    const fullness = bannedUntil > now ? 0 : fullnessOf(remaining, sizeOf(check.limit));
-    budgets.set(slot.id, { state: slot.state, bannedUntil, expiresAt, fullness }, now);
+    const { limit } = check;
+    const algorithm = algorithmOf(limit.kind);
+    const view = algorithm.view({ limit, now, cost: 1, state: slot.state });
+    write(slot, check, { remaining: algorithm.describe({ limit, now, cost: 1, view }).remaining, now });
+  }
+
+  /** Writes a state of which so much remains. */
+  function write(slot: Slot, check: Check, { remaining, now }: { remaining: number; now: number }): void {
+    const { page, key, stored, state } = slot;
+    const expiresAt = expiryOf(slot, check, now);
+    const banned = stored?.bannedUntil ?? 0;
+    const fullness = banned > now ? 0 : fullnessOf(remaining, sizeOf(check.limit));
+    if (expiresAt > now) budgets.add(page, key, { state, bannedUntil: banned, expiresAt, fullness, now });
+    else if (stored !== undefined) budgets.delete(stored);
+  }
+
+  /** The same for a budget that has not left since it was read, as nothing was added meanwhile. */
+  function rewrite(slot: Slot, stored: Budget, { check, remaining, now }: { check: Check; remaining: number; now: number }): void {
+    const expiresAt = expiryOf(slot, check, now);
+    if (expiresAt <= now) {
+      budgets.delete(stored);
+      return;
+    }
+    stored.state = slot.state;
+    stored.expiresAt = expiresAt;
+    budgets.refill(stored, stored.bannedUntil > now ? 0 : fullnessOf(remaining, sizeOf(check.limit)));
+  }
+
+  const bannedUntil = ({ stored }: Slot, now: number): number | undefined =>
+    stored !== undefined && stored.bannedUntil > now ? stored.bannedUntil : undefined;
+
+  function take({ limit, cost, least, aheadUs, countRefused, holder }: Check, state: unknown, now: number): Step<unknown> {
+    return algorithmOf(limit.kind).take({ state, limit, now, cost, least, aheadUs, countRefused, holder });
+  }
+
+  /** The same as `decideSeveral`, for the check that comes alone: most do. */
+  function decideOne(check: Check, dry: boolean, now: number): GroupOutcome {
+    const { limit, cost, shadow } = check;
+    const slot = open(check, now);
+    const banned = bannedUntil(slot, now);
+    const step = banned === undefined ? take(check, slot.base, now) : undefined;
+    const allowed = step?.allowed === true;
+    if (step !== undefined && !dry) slot.state = step.state;
+    const view = algorithmOf(limit.kind).view({ state: slot.state, limit, now, cost });
+    const taken = dry ? 0 : (step?.taken ?? 0);
+    const outcome = outcomeOf({ check, cost, now, view, allowed, taken, bannedUntil: banned });
+    const writes = slot.state !== slot.base || (!dry && banned === undefined && overreaches(slot, check, now));
+    const { stored } = slot;
+    if (writes && stored !== undefined) rewrite(slot, stored, { check, remaining: outcome.remaining, now });
+    else if (writes) write(slot, check, { remaining: outcome.remaining, now });
+    return { now, allowed: allowed || shadow === true, outcomes: [outcome], source: 'store', degraded: false };
   }
 
   function decideNow(group: Group): GroupOutcome {
     assertOpen();
-    const now = clock.nowUs();
     const { checks, dry = false } = group;
-    const byId = new Map<string, Slot>();
-    const slots = checks.map((check) => {
+    const [check] = checks;
+    return check !== undefined && checks.length === 1 ? decideOne(check, dry, clock.nowUs()) : decideSeveral(group, clock.nowUs());
+  }
+
+  function decideSeveral(group: Group, now: number): GroupOutcome {
+    const { checks, dry = false } = group;
+    const slots: Slot[] = [];
+    for (const check of checks) {
       const slot = open(check, now);
-      const known = byId.get(slot.id);
-      if (known !== undefined) return known;
-      byId.set(slot.id, slot);
-      return slot;
-    });
-    const banned = slots.map(({ stored }) => (stored !== undefined && stored.bannedUntil > now ? stored.bannedUntil : undefined));
-    const take = (check: Check, index: number): { allowed: boolean; taken: number } => {
+      slots.push(slots.find(({ page, key }) => page === slot.page && key === slot.key) ?? slot);
+    }
+    const banned = slots.map((slot) => bannedUntil(slot, now));
+    const takeFor = (check: Check, index: number): { allowed: boolean; taken: number } => {
       const slot = slots[index];
       if (slot === undefined || banned[index] !== undefined) return { allowed: false, taken: 0 };
-      const step = algorithmOf(check.limit.kind).take({ ...check, state: slot.state, now });
+      const step = take(check, slot.state, now);
       slot.state = step.state;
       return step;
     };
-    const steps = checks.map(take);
+    const steps = checks.map(takeFor);
     const allowed = passes(
       group,
       steps.map((step) => step.allowed),
     );
     if (!allowed || dry) {
       for (const slot of slots) slot.state = slot.base;
-      if (!dry) for (const [index, check] of checks.entries()) if (check.countRefused) take(check, index);
+      if (!dry) for (const [index, check] of checks.entries()) if (check.countRefused) takeFor(check, index);
     }
     checks.forEach((check, index) => {
       const slot = slots[index];
       if (slot !== undefined && (slot.state !== slot.base || (!dry && banned[index] === undefined && overreaches(slot, check, now))))
         save(slot, check, now);
     });
-    const costs = costsTogether(group, idOf);
+    const costs = costsTogether(group, ({ rule, key, limit }) => `${rule}\n${limit.kind}\n${key}`);
     const outcomes = checks.map((check, index) => {
       const { limit } = check;
       const cost = costs[index] ?? check.cost;
@@ -148,23 +195,24 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore & { 
 
   /** True once for each id, for as long as it matters; false if there is no room to remember it. */
   function redeem(id: string, until: number, now: number): boolean {
-    const known = redeemed.get(id);
+    const page = redeemed.page('', '');
+    const known = page.get(id);
     if (known !== undefined && known.expiresAt > now) return false;
     if (until <= now || !redeemed.hasRoom(now)) return false;
-    redeemed.set(id, { state: undefined, bannedUntil: 0, expiresAt: until, fullness: 0 }, now);
+    redeemed.add(page, id, { state: undefined, bannedUntil: 0, expiresAt: until, fullness: 0, now });
     return true;
   }
 
   function giveBackNow({ receipt, units, onceId }: GiveBack): number {
     assertOpen();
     const now = clock.nowUs();
-    const id = budgetId(receipt.rule, receipt.key, receipt.limit.kind);
-    const stored = budgets.get(id);
+    const stored = budgets.page(receipt.rule, receipt.limit.kind).get(receipt.key);
     if (stored?.state === undefined || stored.expiresAt <= now) return 0;
     const { state, returned } = algorithmOf(receipt.limit.kind).giveBack({ stored: stored.state, receipt, now, units });
     if (returned === 0 || (onceId !== undefined && !redeem(onceId, returnableUntil(receipt), now))) return 0;
     // Perhaps no longer closed; the next check finds out how full it is.
-    budgets.set(id, { ...stored, state, fullness: Math.max(1, stored.fullness) }, now);
+    stored.state = state;
+    budgets.refill(stored, Math.max(1, stored.fullness));
     return returned;
   }
 
@@ -172,8 +220,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore & { 
     assertOpen();
     const { limit, holder } = receipt;
     const now = clock.nowUs();
-    const id = budgetId(receipt.rule, receipt.key, limit.kind);
-    const stored = budgets.get(id);
+    const stored = budgets.page(receipt.rule, limit.kind).get(receipt.key);
     if (limit.kind !== 'concurrency' || holder === undefined || stored?.state === undefined) return false;
     const current = algorithmOf('concurrency').current(stored.state, limit, now) as ConcurrencyState;
     const state = prolong(current, holder, now + limit.expiresUs);
@@ -185,14 +232,14 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore & { 
 
   function setBan({ rule, key, kinds }: Target, bannedUntil: number, now: number): void {
     for (const kind of kinds) {
-      const id = budgetId(rule, key, kind);
-      const stored = budgets.get(id);
+      const page = budgets.page(rule, kind);
+      const stored = page.get(key);
       if (stored === undefined && bannedUntil === 0) continue;
       if (stored === undefined && !budgets.hasRoom(now))
         throw new StoreError(`the memory store is full of closed budgets (maxKeys ${maxKeys})`);
       const live = stored !== undefined && stored.state !== undefined && stored.expiresAt > now;
       const expiresAt = Math.max(bannedUntil, live ? stored.expiresAt : 0);
-      budgets.set(id, { state: live ? stored.state : undefined, bannedUntil, expiresAt, fullness: 0 }, now);
+      budgets.add(page, key, { state: live ? stored.state : undefined, bannedUntil, expiresAt, fullness: 0, now });
     }
   }
 
@@ -209,10 +256,10 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore & { 
     async reset({ rule, key, kinds }) {
       assertOpen();
       for (const kind of kinds) {
-        const stored = budgets.get(budgetId(rule, key, kind));
+        const stored = budgets.page(rule, kind).get(key);
         if (stored === undefined) continue;
         if (stored.bannedUntil > clock.nowUs()) stored.state = undefined;
-        else budgets.delete(budgetId(rule, key, kind));
+        else budgets.delete(stored);
       }
     },
     async ban(target, us) {
