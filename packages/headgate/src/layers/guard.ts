@@ -3,7 +3,7 @@ import { StoreError } from '../errors.js';
 import { createMemoryStore } from '../stores/memory.js';
 import { receiptOf } from '../stores/outcome.js';
 import { attempt } from '../stores/attempt.js';
-import type { Asking, Check, GiveBack, Group, GroupOutcome, Meeting, Receipt, Store, Ticket } from '../stores/store.js';
+import type { Asking, Check, GiveBack, Group, GroupOutcome, Meeting, Outcome, Receipt, Store, Ticket } from '../stores/store.js';
 import { Breakers } from './breakers.js';
 import { Deadlines, type Waiting } from './deadlines.js';
 import { fallback } from './fallback.js';
@@ -39,9 +39,16 @@ const nobody = (): void => undefined;
 
 const isForeign = (error: unknown): boolean => error instanceof StoreError && error.code === 'HEADGATE_FOREIGN_VALUE';
 
+const isOutcome = (outcome: Outcome | null | undefined): boolean =>
+  typeof outcome === 'object' && outcome !== null && typeof outcome.allowed === 'boolean' && outcome.remaining >= 0;
+
 /** Whether a store of somebody's own keeps the contract. */
 const isAnswer = (answer: GroupOutcome | undefined, { checks }: Group): answer is GroupOutcome =>
-  answer !== undefined && Number.isFinite(answer.now) && Array.isArray(answer.outcomes) && answer.outcomes.length === checks.length;
+  answer !== undefined &&
+  Number.isFinite(answer.now) &&
+  Array.isArray(answer.outcomes) &&
+  answer.outcomes.length === checks.length &&
+  answer.outcomes.every(isOutcome);
 
 /** What becomes of a call. */
 interface Fates {

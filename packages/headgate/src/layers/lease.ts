@@ -152,8 +152,11 @@ export class Lease {
     return this.#left < this.#rate * leadUs && this.mayAsk(now);
   }
 
-  /** What to ask for: `need` in all for those that wait, of which the least is `least`; 0 if nobody waits. */
-  toAsk(need: number, least: number, now: number): LotAsked {
+  /** What to ask for: so much is needed in all by those that wait, and by one of them at least; 0 if nobody waits. */
+  toAsk(needed: number, leastNeeded: number, now: number): LotAsked {
+    // What is in hand is spent together with what comes.
+    const left = this.#count(now);
+    const [need, least] = [Math.max(0, needed - left), Math.max(1, leastNeeded - left)];
     const sinceUs = now - this.#measuredAt;
     if (sinceUs >= shortestSampleUs) {
       const sample = sinceUs > longestSampleUs ? 0 : this.#demand / sinceUs;
@@ -280,14 +283,19 @@ export class Lease {
   }
 
   /** When a cost may pass, if that is not before the end of the pause. */
-  #retryAt(cost: number, { retryAt, cost: asked }: Short, now: number): number {
+  #retryAt(cost: number, short: Short, now: number): number {
+    const withHand = this.#retryFor({ cost, need: cost - this.#count(now) }, short, now);
+    const [first] = this.#lots.filter(({ until }) => until > now);
+    // What is in hand now is not there any more by then.
+    return first === undefined || withHand < first.until ? withHand : Math.max(withHand, this.#retryFor({ cost, need: cost }, short, now));
+  }
+
+  #retryFor({ cost, need }: { cost: number; need: number }, { retryAt, cost: asked }: Short, now: number): number {
     const { limit } = this.check;
-    const left = this.#count(now);
-    const need = cost - left;
     // A bucket gives unit by unit, from when it could give what was asked for.
     if (retryAt !== undefined && limit.kind === 'tokenBucket') return retryAt + Math.ceil((need - asked) * unitUs(limit));
     if (retryAt !== undefined && (limit.kind !== 'slidingWindow' || need <= asked)) return retryAt;
-    const known = { units: left + this.#remaining, cost, now: this.storeNow(now), windowEnd: this.#windowEnd };
+    const known = { units: cost - need + this.#remaining, cost, now: this.storeNow(now), windowEnd: this.#windowEnd };
     return now + describeLeft(limit, known).retryAfterUs;
   }
 

@@ -10,6 +10,8 @@ import { PerKey } from './per-key.js';
 
 /** A bucket that is full again sooner is asked check by check: a process could not wait for its refill without losing some of it. */
 const smallestBucketUs = 50_000;
+/** A shorter window would be over before a lot of it is spent. */
+const shortestWindowUs = 200_000;
 
 const sweepMs = 100;
 
@@ -28,7 +30,7 @@ export interface LeasesOptions {
 }
 
 const canLease = (limit: CountedLimit, cost: number): boolean =>
-  cost <= sizeOf(limit) && (limit.kind !== 'tokenBucket' || spanUs(limit) >= smallestBucketUs);
+  cost <= sizeOf(limit) && spanUs(limit) >= (limit.kind === 'tokenBucket' ? smallestBucketUs : shortestWindowUs);
 
 /** Whether a key under `auto` is to be exact again. */
 const isCalm = (lease: Lease, { mode }: Check, now: number): boolean =>
@@ -38,6 +40,8 @@ const isCalm = (lease: Lease, { mode }: Check, now: number): boolean =>
 interface Wait {
   need: number;
   least: number;
+  /** When the first of them began to wait, by `performance.now()`; undefined if nobody does. */
+  since: number | undefined;
 }
 
 /** Counts by leases: units taken in advance, spent here, and given back if they are not needed. */
@@ -77,11 +81,14 @@ export class Leases implements LocalCounter {
   }
 
   putBack(check: Check, outcome: Outcome, now: number): void {
-    for (const receipt of this.#leases.find(check)?.putBack(outcome, now) ?? []) void this.#giveBack(receipt);
+    const lease = this.#leases.find(check);
+    for (const receipt of lease?.putBack(outcome, now) ?? []) void this.#giveBack(receipt);
+    // Closed meanwhile, perhaps by a reset: what was taken before it must not come back after it.
+    if (lease === undefined) this.#options.onLost();
   }
 
   /** Asks for a lot that the check has its part of; undefined if it is to be decided by the store itself. */
-  wait(check: Check, now: number): Promise<void> | undefined {
+  wait(check: Check, now: number, since: number): Promise<void> | undefined {
     const { limit, cost, mode } = check;
     if (this.#closed || !canLease(limit, cost)) return undefined;
     let lease = this.#leases.find(check);
@@ -96,22 +103,29 @@ export class Leases implements LocalCounter {
     if (wait !== undefined) {
       wait.need += cost;
       wait.least = Math.min(wait.least, cost);
+      wait.since = Math.min(wait.since ?? since, since);
       return lease.asking;
     }
     // One is on its way that this check is no part of: what it brings may be enough.
     if (lease.asking !== undefined) return lease.asking;
-    return this.#askFor(lease, cost);
+    return this.#askFor(lease, cost, since);
   }
 
   /** A hot key whose checks the store decides (groups, `auto`) is leased from now on. */
-  told(check: Check, { degraded }: GroupOutcome): void {
-    if (degraded || this.#closed || !canLease(check.limit, check.cost)) return;
+  told(check: Check, { degraded, outcomes }: GroupOutcome): void {
+    // A refusal has said when to come again: a pause here must not outlast that.
+    if (degraded || outcomes[0]?.taken === 0 || this.#closed || !canLease(check.limit, check.cost)) return;
     const now = this.#options.clock.nowUs();
     this.#heat ??= new Heat(hotFrom);
     const isHot = this.#heat.isHot(check, now);
     const lease = this.#leases.find(check) ?? (isHot ? this.#open(check, now) : undefined);
     lease?.spentElsewhere(check.cost);
     if (lease !== undefined && isHot && lease.mayAsk(now)) void this.#ask(lease, now).catch(() => undefined);
+  }
+
+  /** Gives back what is in hand. */
+  async flush(target: Pick<Target, 'rule' | 'key'>): Promise<void> {
+    for (const lease of this.#leases.of(target)) this.#close(lease);
   }
 
   forget(target: Pick<Target, 'rule' | 'key'>): void {
@@ -152,8 +166,8 @@ export class Leases implements LocalCounter {
   }
 
   /** Asks at the end of this turn of the event loop, for all that wait by then. */
-  #askFor(lease: Lease, cost: number): Promise<void> {
-    const wait: Wait = { need: cost, least: cost };
+  #askFor(lease: Lease, cost: number, since: number): Promise<void> {
+    const wait: Wait = { need: cost, least: cost, since };
     this.#waits.set(lease, wait);
     lease.asking = new Promise<void>((resolve, reject) => {
       process.nextTick(() => {
@@ -165,13 +179,18 @@ export class Leases implements LocalCounter {
     return lease.asking;
   }
 
-  #ask(lease: Lease, now: number, { need, least }: Wait = { need: 0, least: 1 }): Promise<void> {
+  #ask(lease: Lease, now: number, { need, least, since }: Wait = { need: 0, least: 1, since: undefined }): Promise<void> {
     const asked = lease.toAsk(need, least, now);
     // Behind the others: its lots end last.
     this.#queue.delete(lease);
     this.#queue.add(lease);
     const check = { ...lease.check, cost: asked.cost, least: asked.least };
-    const ticket: Ticket = { cancelled: false, sent: false, late: (answer) => this.#return(lease, check, answer) };
+    const ticket: Ticket = {
+      cancelled: false,
+      sent: false,
+      late: (answer) => this.#return(lease, check, answer),
+      ...(since !== undefined && { since }),
+    };
     lease.asking = this.#options.store
       .decide({ checks: [check] }, ticket)
       .then((answer) => {

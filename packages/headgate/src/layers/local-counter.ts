@@ -8,14 +8,16 @@ export interface LocalCounter {
   putBack(check: Check, outcome: Outcome, now: number): void;
   /**
    * Resolves when it is worth while to `take` again; rejects if the store does not answer. Undefined: the store is to decide this check
-   * itself.
+   * itself. `since`: when its caller began to wait, by `performance.now()`.
    */
-  wait(check: Check, now: number): Promise<void> | undefined;
+  wait(check: Check, now: number, since: number): Promise<void> | undefined;
   /** The store is about to decide a check itself; to be called back when it has. */
   asking?(check: Check, now: number): () => void;
   /** Told what the store decided for a check itself, and when it was asked, by the process's clock. */
   told(check: Check, answer: GroupOutcome, askedAt: number): void;
-  /** The key's budget is another from now on. */
+  /** Before the store does something to a key's budget: it is to know all that was counted here. */
+  flush(target: Pick<Target, 'rule' | 'key'>): Promise<void>;
+  /** The key's budget is another from now on: what is in hand counts for nothing. */
   forget(target: Pick<Target, 'rule' | 'key'>): void;
   close(): Promise<void>;
 }

@@ -28,6 +28,11 @@ interface Taken {
 const untaken = (outcome: Outcome): Outcome =>
   outcome.taken === 0 ? outcome : { ...outcome, taken: 0, remaining: outcome.remaining + outcome.taken };
 
+/** Whether two checks of a group are of one budget that is counted locally. */
+const namesOneTwice = (checks: readonly Check[]): boolean =>
+  checks.length > 1 &&
+  checks.some((a, index) => a.mode !== undefined && checks.some((b, other) => other > index && a.rule === b.rule && a.key === b.key));
+
 /** A store that counts locally, and how many checks it decided without asking. */
 export interface LocalStore extends Store {
   decidedHere(): number;
@@ -50,9 +55,13 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
     return answer;
   }
 
+  /** Those that have to know what the store decides: also of what only the store can decide. */
+  const concerned = (check: Check): LocalCounter | undefined => (typeof check.mode === 'object' ? sync : counterOf(check));
+
   async function asked(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
+    if (group.dry === true) return store.decide(group, ticket);
     const askedAt = clock.nowUs();
-    const counters = group.checks.map(counterOf);
+    const counters = group.checks.map(concerned);
     const done = counters.flatMap((counter, index) => counter?.asking?.(group.checks[index] as Check, askedAt) ?? []);
     try {
       const answer = await store.decide(group, ticket);
@@ -76,7 +85,7 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
           decidedHere += 1;
           return answer;
         }
-        const wait = counter.wait(check, now);
+        const wait = counter.wait(check, now, since);
         if (wait === undefined) break;
         await wait;
       }
@@ -111,7 +120,10 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
   /** The answer to a group of which some was taken here, and the rest, if anything was asked, by the store. */
   function merged(group: Group, taken: ReadonlyMap<number, Taken>, rest: GroupOutcome | undefined): GroupOutcome {
     let next = 0;
-    const found = group.checks.map((_, index) => taken.get(index)?.outcome ?? rest?.outcomes[next++] ?? unasked);
+    const found = group.checks.map((_, index) => {
+      const here = taken.get(index);
+      return here === undefined ? (rest?.outcomes[next++] ?? unasked) : { ...here.outcome, takenAt: here.outcome.takenAt ?? here.now };
+    });
     const allowed = passes(
       group,
       found.map((outcome) => outcome.allowed),
@@ -157,19 +169,30 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
   function decideSettled(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
     const { checks, dry } = group;
     const [check] = checks;
-    // What counts refusals must reach the store, whoever refuses; and a leased key's counter is the store's too.
-    if (dry === true || checks.every(({ mode }) => mode === undefined) || checks.some(({ countRefused }) => countRefused)) {
-      return store.decide(group, ticket);
-    }
+    if (dry === true || checks.every(({ mode }) => mode === undefined)) return store.decide(group, ticket);
+    // What counts refusals must reach the store, whoever refuses; and what two checks of one budget can never pass together, it knows.
+    if (checks.some(({ countRefused }) => countRefused) || namesOneTwice(checks)) return asked(group, ticket);
     if (check === undefined || checks.length > 1) return decideGroup(group, ticket);
     const counter = counterOf(check);
-    return counter === undefined ? store.decide(group, ticket) : decideOne(check, counter, ticket);
+    return counter === undefined ? asked(group, ticket) : decideOne(check, counter, ticket);
   }
 
-  /** Once the store has done what changes a key's budget, what is in hand counts for nothing. */
-  async function thenForget(target: Target, call: Promise<void>): Promise<void> {
-    await call;
+  const flushed = async (target: Pick<Target, 'rule' | 'key'>): Promise<void> => {
+    await Promise.all(counters.map((counter) => counter.flush(target)));
+  };
+
+  async function reset(target: Target): Promise<void> {
+    await store.reset(target);
     for (const counter of counters) counter.forget(target);
+  }
+
+  /** The store has to know what was counted here, and then each key is asked about anew. */
+  async function after(target: Target, call: () => Promise<void>): Promise<void> {
+    await flushed(target);
+    await call();
+    // What was decided meanwhile may not know of it.
+    await flushed(target);
+    sync.refresh(target);
   }
 
   return {
@@ -177,9 +200,11 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
     decideNow,
     decide,
     decidedHere: () => decidedHere,
-    reset: (target) => thenForget(target, store.reset(target)),
-    ban: (target, us) => thenForget(target, store.ban(target, us)),
-    unban: (target) => thenForget(target, store.unban(target)),
+    reset,
+    ban: (target, us) => after(target, () => store.ban(target, us)),
+    unban: (target) => after(target, () => store.unban(target)),
+    // Units that the store does not know of yet could not come back.
+    giveBack: (item) => (sync.size === 0 ? store.giveBack(item) : flushed(item.receipt).then(() => store.giveBack(item))),
     async close() {
       await Promise.all(counters.map((counter) => counter.close()));
       await store.close();

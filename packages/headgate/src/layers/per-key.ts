@@ -1,4 +1,5 @@
 import type { Check, Target } from '../stores/store.js';
+import { isAlike } from './alike.js';
 
 /** What is kept for each rule and key; a key under several limits (plans) has one for each. */
 export class PerKey<T extends { readonly check: Check }> {
@@ -8,13 +9,13 @@ export class PerKey<T extends { readonly check: Check }> {
   find({ rule, key, limit }: Check): T | undefined {
     const found = this.#rules.get(rule)?.get(key);
     if (found === undefined) return undefined;
-    return found[0]?.check.limit === limit ? found[0] : found.find(({ check }) => check.limit === limit);
+    return found[0]?.check.limit === limit ? found[0] : found.find(({ check }) => isAlike(check.limit, limit));
   }
 
   /** The one there is, if it is of this limit and the only one of its key. */
   only({ rule, key, limit }: Check): T | undefined {
     const found = this.#rules.get(rule)?.get(key);
-    return found?.length === 1 && found[0]?.check.limit === limit ? found[0] : undefined;
+    return found?.length === 1 && found[0] !== undefined && isAlike(found[0].check.limit, limit) ? found[0] : undefined;
   }
 
   of({ rule, key }: Pick<Target, 'rule' | 'key'>): readonly T[] {

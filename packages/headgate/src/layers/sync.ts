@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import { receiptOf } from '../stores/outcome.js';
 import type { Check, GroupOutcome, Outcome, Store, Target, Ticket } from '../stores/store.js';
+import { isAlike } from './alike.js';
 import type { LocalCounter } from './local-counter.js';
 import { PerKey } from './per-key.js';
 import { Tally } from './tally.js';
@@ -9,6 +10,8 @@ import { Tally } from './tally.js';
 const intervalsSeen = 3;
 /** Keys said in one call. */
 const keysAtOnce = 64;
+/** Keys told in one turn of the event loop: more would hold it up. */
+const keysInTurn = 512;
 
 export interface SyncOptions {
   readonly store: Store;
@@ -26,7 +29,7 @@ const nothing = (): void => undefined;
 
 /** Whether a check is counted on this tally: of its limit, at its interval. */
 const isOf = ({ check, intervalUs }: Tally, { limit, mode }: Check): boolean =>
-  check.limit === limit && typeof mode === 'object' && mode.syncUs === intervalUs;
+  isAlike(check.limit, limit) && typeof mode === 'object' && mode.syncUs === intervalUs;
 
 /** Counts locally, and exchanges totals with the store once in an interval. */
 export class Sync implements LocalCounter {
@@ -72,17 +75,22 @@ export class Sync implements LocalCounter {
   /** Tells what is counted in another way, and ends it. */
   async settle(check: Check): Promise<void> {
     const others = this.#tallies.of(check).filter((tally) => !isOf(tally, check));
-    await Promise.all(
-      others.map(async (tally) => {
-        tally.stop();
-        await this.#exchange(tally);
-        if (tally.unsent === 0) this.#tallies.remove(tally);
-      }),
-    );
+    for (const tally of others) tally.stop();
+    await Promise.all(others.map((tally) => this.#tellAll(tally)));
   }
 
-  putBack(check: Check, { taken }: Outcome): void {
-    this.#tallies.find(check)?.putBack(taken);
+  /** Tells all that is counted of a key, before the store does something to its budget. */
+  async flush(target: Pick<Target, 'rule' | 'key'>): Promise<void> {
+    if (this.#tallies.size > 0) await Promise.all(this.#tallies.of(target).map((tally) => this.#tellAll(tally)));
+  }
+
+  /** The next check of a key asks the store: it has been banned, or is no longer. */
+  refresh(target: Pick<Target, 'rule' | 'key'>): void {
+    for (const tally of this.#tallies.of(target)) tally.unlearn();
+  }
+
+  putBack(check: Check, outcome: Outcome): void {
+    this.#tallies.find(check)?.putBack(outcome);
   }
 
   /** The first contact with a key, and what a share is too small for, is the store's to decide. */
@@ -105,9 +113,10 @@ export class Sync implements LocalCounter {
     const tally = this.#tallies.find(check);
     if (answer.degraded || this.#closed || tally === undefined || !isOf(tally, check)) return;
     tally.decided(answer, { askedAt, now: this.#options.clock.nowUs() });
-    if (tally.members === undefined) void this.#meet([tally]);
+    if (tally.members === undefined && !tally.isMeeting) void this.#meet([tally]);
   }
 
+  /** The key's budget is another from now on; what was told before it is not counted again. */
   forget(target: Pick<Target, 'rule' | 'key'>): void {
     for (const tally of this.#tallies.of(target)) this.#tallies.remove(tally);
   }
@@ -117,8 +126,7 @@ export class Sync implements LocalCounter {
     this.#closed = true;
     for (const cancel of this.#timers.values()) cancel();
     this.#timers.clear();
-    const unsent = this.#tallies.all().filter((tally) => tally.unsent > 0);
-    await Promise.all(unsent.map((tally) => this.#exchange(tally)));
+    await Promise.all(this.#tallies.all().map((tally) => this.#tellAll(tally)));
   }
 
   #open(check: Check, intervalUs: number, now: number): Tally | undefined {
@@ -138,19 +146,27 @@ export class Sync implements LocalCounter {
     this.#timers.set(intervalUs, cancel);
   }
 
-  /** All keys of one interval, in one turn of the event loop: the store sends them together. */
+  /** All keys of one interval, so many in one turn of the event loop: the store sends those together. */
   #exchangeAll(intervalUs: number): void {
     this.#timers.delete(intervalUs);
     const now = this.#options.clock.nowUs();
-    const due = this.#tallies.all().filter((tally) => tally.intervalUs === intervalUs);
-    const used = due.filter((tally) => {
-      const isUsed = tally.unsent > 0 || tally.underWay > 0 || tally.usedAt + intervalsSeen * intervalUs > now;
-      if (!isUsed) this.#tallies.remove(tally);
-      return isUsed;
-    });
-    for (let first = 0; first < used.length; first += keysAtOnce) void this.#meet(used.slice(first, first + keysAtOnce));
-    for (const tally of used) void this.#exchange(tally);
-    if (used.length > 0) this.#exchangeSoon(intervalUs);
+    const due: Tally[] = [];
+    for (const tally of this.#tallies.all()) {
+      if (tally.intervalUs !== intervalUs) continue;
+      // One that was not used would be told of for nothing; the next check begins anew with the store.
+      if (tally.unsent > 0 || tally.underWay > 0 || tally.usedAt + intervalUs > now) due.push(tally);
+      else this.#tallies.remove(tally);
+    }
+    this.#exchangeSome(due, 0);
+    if (due.length > 0) this.#exchangeSoon(intervalUs);
+  }
+
+  #exchangeSome(due: readonly Tally[], from: number): void {
+    const some = due.slice(from, from + keysInTurn);
+    for (let first = 0; first < some.length; first += keysAtOnce) void this.#meet(some.slice(first, first + keysAtOnce));
+    for (const tally of some) void this.#exchange(tally);
+    if (from + keysInTurn < due.length && !this.#closed)
+      this.#options.clock.after(1, () => this.#exchangeSome(due, from + keysInTurn), { unref: true });
   }
 
   /** Learns with how many others each key is shared. */
@@ -158,31 +174,49 @@ export class Sync implements LocalCounter {
     const { store, fleetSize } = this.#options;
     const forUs = intervalsSeen * (tallies[0]?.intervalUs ?? 0);
     let members: readonly number[] | undefined;
+    for (const tally of tallies) tally.isMeeting = true;
     try {
       members = await store.meet?.({ keys: tallies.map(({ check: { rule, key } }) => ({ rule, key })), member: this.#member, forUs });
     } catch {
       // As if all of the fleet were there, unless it was known better before.
     }
-    tallies.forEach((tally, index) => tally.shareWith(members?.[index] ?? tally.members ?? fleetSize()));
+    tallies.forEach((tally, index) => {
+      tally.isMeeting = false;
+      tally.shareWith(members?.[index] ?? tally.members ?? fleetSize());
+    });
   }
 
-  async #exchange(tally: Tally): Promise<void> {
+  /** Tells until nothing is untold, or telling fails; a tally that was stopped is then no more. */
+  async #tellAll(tally: Tally): Promise<void> {
+    await tally.exchange;
+    if (tally.unsent > 0) await this.#exchange(tally);
+    if (tally.isStopped && tally.unsent === 0) this.#tallies.remove(tally);
+  }
+
+  #exchange(tally: Tally): Promise<void> {
+    tally.exchange ??= this.#send(tally).finally(() => {
+      tally.exchange = undefined;
+      if (tally.isStopped && tally.unsent === 0) this.#tallies.remove(tally);
+    });
+    return tally.exchange;
+  }
+
+  async #send(tally: Tally): Promise<void> {
     const { store, clock } = this.#options;
-    if (tally.isTelling) return;
     const told = tally.tell(clock.nowUs());
     const check = told.units > 0 ? { ...tally.check, cost: told.units, least: 0 } : tally.check;
-    const late = (answer: GroupOutcome): void => this.#returnStrays(check, answer, tally.toldLate(told, answer, clock.nowUs()));
+    const late = (answer: GroupOutcome): void => this.#return(check, answer, tally.toldLate(told, answer, clock.nowUs()));
     const ticket: Ticket = { cancelled: false, sent: false, late };
     try {
       const answer = await store.decide({ checks: [check], ...(told.units === 0 && { dry: true }) }, ticket);
-      this.#returnStrays(check, answer, tally.told(told, answer, clock.nowUs()));
+      this.#return(check, answer, tally.told(told, answer, clock.nowUs()));
     } catch {
       tally.failed(told);
     }
   }
 
-  /** Units that were counted in the window after theirs go back. */
-  #returnStrays(check: Check, { now, outcomes }: GroupOutcome, units: number): void {
+  /** Units that were counted, and should not have been, go back. */
+  #return(check: Check, { now, outcomes }: GroupOutcome, units: number): void {
     const receipt = outcomes[0] && receiptOf(check, outcomes[0], { now, degraded: false });
     if (units > 0 && receipt !== undefined) void this.#options.store.giveBack({ receipt, units }).catch(this.#options.onLost);
   }

@@ -60,6 +60,14 @@ export class Tally {
   #stopped = false;
   /** The last exchange failed. */
   #isAway = false;
+  /** The end of a ban, by our clock. */
+  #bannedUntil = 0;
+  /** Units to come back that had been told when they were put back. */
+  #unwanted = 0;
+  /** The exchange on its way. */
+  exchange: Promise<void> | undefined;
+  /** The members are being counted. */
+  isMeeting = false;
 
   constructor({ rule, key, limit, whenUnavailable = 'local' }: Check, { intervalUs, now }: { intervalUs: number; now: number }) {
     this.check = { rule, key, limit, cost: 1, whenUnavailable };
@@ -81,6 +89,10 @@ export class Tally {
     return this.#isTelling;
   }
 
+  get isStopped(): boolean {
+    return this.#stopped;
+  }
+
   storeNow(now: number): number {
     return now + this.#aheadUs;
   }
@@ -89,6 +101,7 @@ export class Tally {
   take(cost: number, now: number): Outcome | undefined {
     this.usedAt = now;
     const { limit } = this.check;
+    if (now < this.#bannedUntil) return this.#banned(now);
     if (this.#stopped || this.#decidedAt === 0 || this.#isOver(now) || cost > sizeOf(limit)) return undefined;
     const free = this.#share - this.#unknown;
     // What the store is deciding may take from the same units.
@@ -98,21 +111,29 @@ export class Tally {
       return this.#outcome(cost, cost, now);
     }
     // What the share is too small for whatever happens, or cannot be told for now, the store may have.
-    const flowed = this.#isAway ? this.#flowed(now) : 0;
     const isTheStores = cost > this.#share || cost <= free || this.#isAway;
-    return isTheStores && cost <= this.#remaining - this.#unknown + flowed ? undefined : this.#outcome(cost, 0, now);
+    return isTheStores && cost <= this.#remaining - this.#unknown + this.#flowed(now) ? undefined : this.#outcome(cost, 0, now);
   }
 
-  putBack(units: number): void {
-    const back = Math.min(units, this.#unsent);
+  /** What was taken is not wanted; what has been told meanwhile comes back once that is answered. */
+  putBack({ taken, windowEnd }: Outcome): void {
+    if (isWindowed(this.check.limit) && windowEnd !== this.#windowEnd) return;
+    const back = Math.min(taken, this.#unsent);
     this.#unsent -= back;
     this.#unknown = Math.max(0, this.#unknown - back);
+    this.#unwanted += Math.min(taken - back, this.#telling);
   }
 
   /** Those that count on this key, this process among them. */
   shareWith(members: number): void {
     this.#members = Math.max(1, members);
     this.#shareOut();
+  }
+
+  /** Nothing is known of the key any more, until the store has decided a check of it. */
+  unlearn(): void {
+    this.#decidedAt = 0;
+    this.#bannedUntil = 0;
   }
 
   /** From now on the store decides. */
@@ -123,7 +144,8 @@ export class Tally {
   /** The store has decided a check of this key itself. */
   decided(answer: GroupOutcome, { askedAt, now }: { askedAt: number; now: number }): void {
     const [outcome] = answer.outcomes;
-    if (outcome === undefined || this.#isOlder(outcome, answer.now)) return;
+    if (outcome === undefined || this.#isOlder(outcome, answer.now, askedAt)) return;
+    if (this.#isBan(outcome, now)) return;
     this.#moveTo(outcome);
     // Whether it was asked before or after what is being told is not known.
     this.#unknown = this.#unsent + this.#telling;
@@ -142,37 +164,45 @@ export class Tally {
     return { units, windowEnd: this.#windowEnd, at: now };
   }
 
-  /** The store has counted what was told; answers units that it counted in a window they are not of. */
-  told({ units, windowEnd, at }: Told, { now: decidedAt, outcomes }: GroupOutcome, now: number): number {
+  /** The store has counted what was told; answers units of it that are to come back: of another window than theirs, or put back meanwhile. */
+  told(told: Told, { now: decidedAt, outcomes }: GroupOutcome, now: number): number {
+    const { units, windowEnd, at } = told;
+    const [outcome] = outcomes;
+    if (outcome === undefined || this.#isBan(outcome, now)) {
+      // A banned key counts nothing.
+      this.failed(told, { isAway: false });
+      return 0;
+    }
     this.#isTelling = false;
     this.#isAway = false;
-    const [outcome] = outcomes;
     const isStale = this.#telling !== units;
     this.#telling = 0;
-    if (outcome === undefined) return 0;
-    const strays = isWindowed(this.check.limit) && outcome.windowEnd !== windowEnd ? units : 0;
-    if (this.#isOlder(outcome, decidedAt)) {
+    const isNext = isWindowed(this.check.limit) && outcome.windowEnd !== windowEnd;
+    const back = isNext ? units : Math.min(units, this.#unwanted);
+    this.#unwanted = 0;
+    if (this.#isOlder(outcome, decidedAt, at)) {
       // What is known is newer, and so knows of it, unless it is of another window.
       if (!isStale) this.#unknown = Math.max(0, this.#unknown - units);
-      return strays;
+      return back;
     }
     this.#moveTo(outcome);
     this.#unknown = this.#unsent;
-    this.#learn({ ...outcome, remaining: outcome.remaining + strays }, decidedAt, { askedAt: at, now });
-    return strays;
+    this.#learn({ ...outcome, remaining: outcome.remaining + back }, decidedAt, { askedAt: at, now });
+    return back;
   }
 
   /**
    * It was not answered: told again with the next exchange. If it had been counted, that is one time too many: fewer pass, where
    * the other way round more would.
    */
-  failed({ units }: Told): void {
+  failed({ units }: Told, { isAway = true } = {}): void {
     this.#isTelling = false;
-    this.#isAway = true;
+    this.#isAway = isAway;
     if (this.#telling !== units) return;
     this.#telling = 0;
-    this.#unsent += units;
-    this.#inDoubt = units;
+    this.#unsent += units - Math.min(units, this.#unwanted);
+    this.#unwanted = 0;
+    this.#inDoubt = isAway ? units : 0;
   }
 
   /** Answered too late, but before it was told again. */
@@ -189,13 +219,28 @@ export class Tally {
     this.#unsent = 0;
     this.#telling = 0;
     this.#inDoubt = 0;
+    this.#unwanted = 0;
     this.#unknown = 0;
   }
 
-  /** Answers may cross; of two of one instant, as of one script call, the one that leaves less came last. */
-  #isOlder(outcome: Outcome, decidedAt: number): boolean {
+  /**
+   * Answers may cross. What was asked for after the last answer came is newer, whatever the store's clock says; else that tells, and of two
+   * of one instant, as of one script call, the one that leaves less came last.
+   */
+  #isOlder(outcome: Outcome, decidedAt: number, askedAt: number): boolean {
+    if (askedAt > this.#answeredAt) return false;
     if (decidedAt !== this.#decidedAt) return decidedAt < this.#decidedAt;
     return windowEndBy(outcome, this.check.limit) === this.#windowEnd && leftBy(outcome, this.check.limit) > this.#remaining;
+  }
+
+  #isBan({ reason, retryAfterUs }: Outcome, now: number): boolean {
+    this.#bannedUntil = reason === 'banned' ? now + retryAfterUs : 0;
+    return reason === 'banned';
+  }
+
+  #banned(now: number): Outcome {
+    const left = this.#bannedUntil - now;
+    return { allowed: false, taken: 0, remaining: 0, retryAfterUs: left, resetAfterUs: left, reason: 'banned' };
   }
 
   #moveTo(outcome: Outcome): void {
@@ -233,10 +278,11 @@ export class Tally {
 
   #outcome(cost: number, taken: number, now: number): Outcome {
     const { limit } = this.check;
+    // Below 0 for a bucket that owes: what the share had in advance, too.
     const left = Math.floor(this.#remaining - this.#unknown + this.#flowed(now));
     const units = Math.max(0, Math.min(sizeOf(limit), left));
     const windowEnd = this.#windowEnd;
-    const { retryAfterUs, resetAfterUs } = describeLeft(limit, { units, cost, now: this.storeNow(now), windowEnd });
+    const { retryAfterUs, resetAfterUs } = describeLeft(limit, { units: left, cost, now: this.storeNow(now), windowEnd });
     const allowed = taken > 0;
     // What the store has, though this share has not, may pass after the next exchange.
     const exchanged = this.#nextAt - now + exchangeUs;

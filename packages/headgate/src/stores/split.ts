@@ -42,7 +42,8 @@ export async function decideSplit(group: Group, { placeOf, decide, giveBack }: S
       decided.push(result.value);
       parts[number]?.indices.forEach((index, i) => {
         const outcome = result.value.outcomes[i];
-        if (outcome) outcomes[index] = outcome;
+        // Each by the clock of the place it was taken from.
+        if (outcome) outcomes[index] = outcome.taken === 0 ? outcome : { ...outcome, takenAt: outcome.takenAt ?? result.value.now };
       });
     }
   });
