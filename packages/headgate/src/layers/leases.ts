@@ -80,11 +80,14 @@ export class Leases implements LocalCounter {
     };
   }
 
-  putBack(check: Check, outcome: Outcome, now: number): void {
-    const lease = this.#leases.find(check);
-    for (const receipt of lease?.putBack(outcome, now) ?? []) void this.#giveBack(receipt);
-    // Closed meanwhile, perhaps by a reset: what was taken before it must not come back after it.
-    if (lease === undefined) this.#options.onLost();
+  holderOf(check: Check): Lease | undefined {
+    return this.#leases.find(check);
+  }
+
+  putBack(lease: Lease, outcome: Outcome, now: number): void {
+    // Of before a reset, it must not come back after it.
+    if (lease.forgotten) return;
+    for (const receipt of lease.putBack(outcome, now)) void this.#giveBack(receipt);
   }
 
   /** Asks for a lot that the check has its part of; undefined if it is to be decided by the store itself. */

@@ -4,8 +4,10 @@ import type { Check, GroupOutcome, Outcome, Target } from '../stores/store.js';
 export interface LocalCounter {
   /** Decides here and now; undefined, and nothing changed, if the store has to be asked. */
   take(check: Check, now: number): GroupOutcome | undefined;
-  /** What was taken is not wanted, as another check of its group refused. */
-  putBack(check: Check, outcome: Outcome, now: number): void;
+  /** What a check was taken from, to put it back into. */
+  holderOf(check: Check): object | undefined;
+  /** What was taken from a holder is not wanted, as another check of its group refused. */
+  putBack(holder: object, outcome: Outcome, now: number): void;
   /**
    * Resolves when it is worth while to `take` again; rejects if the store does not answer. Undefined: the store is to decide this check
    * itself. `since`: when its caller began to wait, by `performance.now()`.

@@ -20,6 +20,7 @@ const isPlain = ({ least, aheadUs }: Check): boolean => least === undefined && a
 /** A check of a group that was decided here. */
 interface Taken {
   readonly counter: LocalCounter;
+  readonly holder: object | undefined;
   readonly outcome: Outcome;
   /** The store's clock, as this process believes it to be. */
   readonly now: number;
@@ -104,16 +105,16 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
       const counter = counterOf(check);
       const answer = counter?.take(check, now);
       const [outcome] = answer?.outcomes ?? [];
-      if (counter !== undefined && answer !== undefined && outcome !== undefined) taken.set(index, { counter, outcome, now: answer.now });
+      if (counter === undefined || answer === undefined || outcome === undefined) return;
+      taken.set(index, { counter, holder: counter.holderOf(check), outcome, now: answer.now });
     });
     return taken;
   }
 
-  function putBack(checks: readonly Check[], taken: ReadonlyMap<number, Taken>): void {
+  function putBack(taken: ReadonlyMap<number, Taken>): void {
     const now = clock.nowUs();
-    for (const [index, { counter, outcome }] of taken) {
-      const check = checks[index];
-      if (check !== undefined && outcome.taken > 0) counter.putBack(check, outcome, now);
+    for (const { counter, holder, outcome } of taken.values()) {
+      if (holder !== undefined && outcome.taken > 0) counter.putBack(holder, outcome, now);
     }
   }
 
@@ -149,11 +150,11 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
     try {
       if (rest.length > 0 && !refuses) answer = await asked({ checks: rest }, ticket);
     } catch (error) {
-      putBack(checks, taken);
+      putBack(taken);
       throw error;
     }
     const decided = merged(group, taken, answer);
-    if (!decided.allowed) putBack(checks, taken);
+    if (!decided.allowed) putBack(taken);
     if (answer === undefined) decidedHere += checks.length;
     return decided;
   }

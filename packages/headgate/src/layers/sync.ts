@@ -89,8 +89,14 @@ export class Sync implements LocalCounter {
     for (const tally of this.#tallies.of(target)) tally.unlearn();
   }
 
-  putBack(check: Check, outcome: Outcome): void {
-    this.#tallies.find(check)?.putBack(outcome);
+  holderOf(check: Check): Tally | undefined {
+    return this.#tallies.find(check);
+  }
+
+  putBack(tally: Tally, outcome: Outcome): void {
+    const { store, onLost } = this.#options;
+    const receipt = tally.putBack(outcome);
+    if (receipt !== undefined) void store.giveBack({ receipt, units: receipt.taken }).catch(onLost);
   }
 
   /** The first contact with a key, and what a share is too small for, is the store's to decide. */
@@ -118,7 +124,10 @@ export class Sync implements LocalCounter {
 
   /** The key's budget is another from now on; what was told before it is not counted again. */
   forget(target: Pick<Target, 'rule' | 'key'>): void {
-    for (const tally of this.#tallies.of(target)) this.#tallies.remove(tally);
+    for (const tally of this.#tallies.of(target)) {
+      tally.forget();
+      this.#tallies.remove(tally);
+    }
   }
 
   /** Sends the last totals. */

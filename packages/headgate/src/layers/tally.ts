@@ -1,5 +1,5 @@
 import { millionth, sizeOf, type CountedLimit } from '../limit.js';
-import type { Check, GroupOutcome, Outcome } from '../stores/store.js';
+import type { Check, GroupOutcome, Outcome, Receipt } from '../stores/store.js';
 import { describeLeft } from './left.js';
 
 /** Longer than the round trip of an exchange: a retry after it finds its answer. */
@@ -58,6 +58,7 @@ export class Tally {
   #windowEnd: number | undefined;
   #nextAt: number;
   #stopped = false;
+  #stale = false;
   /** The last exchange failed. */
   #isAway = false;
   /** The end of a ban, by our clock. */
@@ -115,13 +116,29 @@ export class Tally {
     return isTheStores && cost <= this.#remaining - this.#unknown + this.#flowed(now) ? undefined : this.#outcome(cost, 0, now);
   }
 
-  /** What was taken is not wanted; what has been told meanwhile comes back once that is answered. */
-  putBack({ taken, windowEnd }: Outcome): void {
-    if (isWindowed(this.check.limit) && windowEnd !== this.#windowEnd) return;
-    const back = Math.min(taken, this.#unsent);
-    this.#unsent -= back;
-    this.#unknown = Math.max(0, this.#unknown - back);
-    this.#unwanted += Math.min(taken - back, this.#telling);
+  /**
+   * What was taken is not wanted. What is being told comes back once that is answered; what has been told is to be given back now, by
+   * the receipt that is answered.
+   */
+  putBack({ taken, windowEnd }: Outcome): Receipt | undefined {
+    const { rule, key, limit } = this.check;
+    if (this.#stale || (isWindowed(limit) && windowEnd !== this.#windowEnd)) return undefined;
+    const untold = Math.min(taken, this.#unsent);
+    this.#unsent -= untold;
+    this.#unknown = Math.max(0, this.#unknown - untold);
+    const underWay = Math.min(taken - untold, this.#telling - this.#unwanted);
+    this.#unwanted += underWay;
+    const counted = taken - untold - underWay;
+    if (counted === 0) return undefined;
+    // Counted an interval ago at the earliest: a bucket returns no more than what cannot have flowed back.
+    const takenAt = this.#decidedAt - this.intervalUs;
+    return { rule, key, limit, taken: counted, takenAt, degraded: false, ...(windowEnd !== undefined && { windowEnd }) };
+  }
+
+  /** The key was reset: what was taken before counts for nothing. */
+  forget(): void {
+    this.#forget();
+    this.#stale = true;
   }
 
   /** Those that count on this key, this process among them. */
@@ -198,7 +215,7 @@ export class Tally {
   failed({ units }: Told, { isAway = true } = {}): void {
     this.#isTelling = false;
     this.#isAway = isAway;
-    if (this.#telling !== units) return;
+    if (this.#telling !== units || this.#stale) return;
     this.#telling = 0;
     this.#unsent += units - Math.min(units, this.#unwanted);
     this.#unwanted = 0;
