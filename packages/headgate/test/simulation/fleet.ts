@@ -83,12 +83,14 @@ export class Process {
     }
     checks.forEach(({ key, cost }, index) => {
       const outcome = outcomes[index];
-      const isLeased = outcome?.takenAt !== undefined;
+      const shardNow = shardOf(key).clock.nowUs();
+      // What the store takes for this call it takes later than it was called.
+      const isLeased = outcome?.takenAt !== undefined && outcome.takenAt <= shardNow - (schedule.nowUs - calledAt);
       const isHere = isLeased || source === 'sync';
       // In a group, what is taken here is taken before the store is asked for the rest.
       const agoUs = isLeased && checks.length > 1 ? schedule.nowUs - calledAt : 0;
       history.keys.get(key)?.admitted.push({
-        at: shardOf(key).clock.nowUs() - agoUs,
+        at: shardNow - agoUs,
         units: cost,
         life: this.#life,
         members: source === 'sync' ? this.#believed.get(key) : undefined,
