@@ -76,3 +76,12 @@ describe('a check whose caller has waited elsewhere until the deadline', () => {
     expect(store.owing()).toBe(1);
   });
 });
+
+describe('a store of somebody’s own that answers with no outcome', () => {
+  it.each([[[null]], [[{}]], [['yes']]])('%j is as good as no answer', async (outcomes) => {
+    const { store, faulty } = guarded();
+    const answer = { now: 1, allowed: true, outcomes, source: 'store', degraded: false } as unknown as GroupOutcome;
+    Object.assign(faulty.store, { decide: async () => answer });
+    expect(await store.decide(group)).toMatchObject({ degraded: true, source: 'fallback' });
+  });
+});

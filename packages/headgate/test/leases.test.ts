@@ -246,6 +246,69 @@ describe('units in hand', () => {
   });
 });
 
+describe('what is in hand and what the store has', () => {
+  it('add up for one check', async () => {
+    const { limiter, advance, faulty } = over({ api: { limit: fixedWindow({ limit: 1000, window: '1d' }), mode: 'lease' } });
+    await steadily(200, { check: () => limiter.check('api', 'key'), advance });
+    faulty.asked();
+    expect(await limiter.check('api', 'key', { cost: 800 })).toMatchObject({ allowed: true, remaining: 0 });
+    expect(faulty.asked()[0]?.checks[0]?.cost).toBeLessThan(800);
+  });
+
+  it('of a bucket pass a larger cost at its retry time', async () => {
+    const { limiter, advance } = over({ api: bucket(200, '100/s') });
+    await steadily(120, { check: () => limiter.check('api', 'key'), advance });
+    let decision = await limiter.check('api', 'key', { cost: 150 });
+    expect(decision.allowed).toBe(false);
+    await advance(decision.retryAfterMs);
+    decision = await limiter.check('api', 'key', { cost: 150 });
+    expect(decision.allowed).toBe(true);
+  });
+
+  it('go back by a ban, and are there again after it', async () => {
+    const { limiter, advance } = over({ api: { limit: fixedWindow({ limit: 1000, window: '1d' }), mode: 'lease' } });
+    await steadily(200, { check: () => limiter.check('api', 'key'), advance });
+    await limiter.ban('api', 'key', '1s');
+    await limiter.unban('api', 'key');
+    expect((await limiter.peek('api', 'key')).remaining).toBe(800);
+  });
+});
+
+describe('a short window', () => {
+  it('is asked for check by check, as it would be over before a lot is spent', async () => {
+    const { limiter, advance } = over({ api: { limit: fixedWindow({ limit: 20, window: '20ms' }), mode: 'lease' } });
+    const decisions = await steadily(100, { check: () => limiter.check('api', 'key'), advance });
+    expect(allowed(decisions)).toBe(100);
+    expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['store']));
+  });
+});
+
+describe('a leased check', () => {
+  it('that waits for one ask after the other is answered by its deadline', async () => {
+    const { limiter, faulty } = over(
+      { api: { limit: fixedWindow({ limit: 1000, window: '1d' }), mode: 'lease', whenUnavailable: 'refuse' } },
+      { deadline: '60ms' },
+    );
+    const inner = faulty.store.decide;
+    // Each call takes most of a deadline.
+    const slow: typeof inner = async (group, ticket) => {
+      await new Promise((resolve) => setTimeout(resolve, 45));
+      return inner(group, ticket);
+    };
+    Object.assign(faulty.store, { decide: slow });
+    const waits = await Promise.all(
+      [1, 50, 2, 70].map(async (cost, i) => {
+        await new Promise((resolve) => setTimeout(resolve, 10 * i));
+        const from = performance.now();
+        await limiter.check('api', 'key', { cost });
+        return performance.now() - from;
+      }),
+    );
+    // Three deadlines one after the other would be 180 ms.
+    expect(Math.max(...waits)).toBeLessThan(120);
+  });
+});
+
 describe('a ban by another process', () => {
   it('reaches what is leased within a second', async () => {
     const { limiter, another, advance } = over({ api: bucket(10_000, '10000/s') });
@@ -333,6 +396,18 @@ describe('auto', () => {
       await advance(50);
     }
     expect(cooling.at(-1)).toBe('store');
+  });
+
+  it('passes when the store has said that it may, though it is leased by then', async () => {
+    const { limiter, advance } = over(
+      { api: { limit: tokenBucket({ capacity: 30, refill: '100/s' }), mode: 'auto' } },
+      { notes: { max: 0 } },
+    );
+    const decisions = await Promise.all(Array.from({ length: 31 }, () => limiter.check('api', 'key')));
+    const refused = decisions.find((decision) => !decision.allowed);
+    expect(refused).toMatchObject({ source: 'store' });
+    await advance(refused?.retryAfterMs ?? 0);
+    expect((await limiter.check('api', 'key')).allowed).toBe(true);
   });
 });
 

@@ -88,6 +88,8 @@ export class Lease {
   #resetAt = 0;
   #windowEnd: number | undefined;
   #short: Short | undefined;
+  /** It has had a lot. */
+  #hasHeld = false;
 
   constructor({ rule, key, limit, whenUnavailable = 'local' }: Check, now: number) {
     this.check = { rule, key, limit, cost: 1, whenUnavailable };
@@ -190,6 +192,7 @@ export class Lease {
       const { taken, windowEnd } = outcome;
       this.#lots.push({ left: taken, size: taken, takenAt: decidedAt, windowEnd, until: askedAt + lasts });
       this.#left += taken;
+      this.#hasHeld = true;
     }
     const isGiven = outcome.taken >= asked.cost;
     this.#short = isGiven && !asked.isCut ? undefined : this.#pause(asked, outcome, { askedAt, now, decidedAt });
@@ -278,7 +281,10 @@ export class Lease {
     // Processes that were refused together shall not come back together for ever.
     const pause = pauseUs(this.check.limit) * (1 + 0.3 * Math.random());
     // A new window is never paused for.
-    const until = Math.min(askedAt + pause, windowEnd === undefined ? Number.POSITIVE_INFINITY : now + windowEnd - decidedAt);
+    const newWindow = windowEnd === undefined ? Number.POSITIVE_INFINITY : now + windowEnd - decidedAt;
+    // Nor is it at first: the store itself may have told somebody when to come again.
+    const first = this.#hasHeld ? Number.POSITIVE_INFINITY : now + waits;
+    const until = Math.min(askedAt + pause, newWindow, first);
     return { until, cost, retryAt: isGiven ? undefined : now + waits, reason, askedLess: isGiven };
   }
 

@@ -113,7 +113,7 @@ export class Tally {
     }
     // What the share is too small for whatever happens, or cannot be told for now, the store may have.
     const isTheStores = cost > this.#share || cost <= free || this.#isAway;
-    return isTheStores && cost <= this.#remaining - this.#unknown + this.#flowed(now) ? undefined : this.#outcome(cost, 0, now);
+    return isTheStores && cost <= this.#levelAt(now) - this.#unknown ? undefined : this.#outcome(cost, 0, now);
   }
 
   /**
@@ -289,25 +289,29 @@ export class Tally {
     return this.#windowEnd !== undefined && this.storeNow(now) >= this.#windowEnd;
   }
 
-  #flowed(now: number): number {
-    return refillIn(this.check.limit, now - this.#answeredAt);
+  /** What the store has at a time if nobody else takes: of a bucket no more than it holds, as it does not know yet what was taken here. */
+  #levelAt(at: number): number {
+    const { limit } = this.check;
+    if (limit.kind !== 'tokenBucket') return this.#remaining;
+    return Math.min(limit.capacity, this.#remaining + refillIn(limit, Math.max(0, at - this.#answeredAt)));
   }
 
   #outcome(cost: number, taken: number, now: number): Outcome {
     const { limit } = this.check;
-    // Below 0 for a bucket that owes: what the share had in advance, too.
-    const left = Math.floor(this.#remaining - this.#unknown + this.#flowed(now));
-    const units = Math.max(0, Math.min(sizeOf(limit), left));
     const windowEnd = this.#windowEnd;
-    const { retryAfterUs, resetAfterUs } = describeLeft(limit, { units: left, cost, now: this.storeNow(now), windowEnd });
+    const units = Math.max(0, Math.min(sizeOf(limit), Math.floor(this.#levelAt(now) - this.#unknown)));
+    // Once it is told, the store has so much; less than nothing if a bucket's share had units in advance.
+    const toldUs = Math.max(0, this.#nextAt - now);
+    const afterwards = Math.floor(this.#levelAt(now + toldUs) - this.#unknown);
+    const { retryAfterUs, resetAfterUs } = describeLeft(limit, { units: afterwards, cost, now: this.storeNow(now), windowEnd });
+    const retryUs = limit.kind === 'tokenBucket' ? toldUs + retryAfterUs : retryAfterUs;
     const allowed = taken > 0;
-    // What the store has, though this share has not, may pass after the next exchange.
-    const exchanged = this.#nextAt - now + exchangeUs;
     const outcome: Outcome = {
       allowed,
       taken,
       remaining: allowed ? units : Math.min(units, cost - 1),
-      retryAfterUs: allowed ? 0 : Math.max(1, retryAfterUs, exchanged),
+      // What the store has, though this share has not, may pass after the next exchange.
+      retryAfterUs: allowed ? 0 : Math.max(retryUs, toldUs + exchangeUs),
       resetAfterUs,
       reason: allowed ? 'ok' : 'limited',
     };
