@@ -160,7 +160,8 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
   }
 
   function decide(group: Group, ticket?: Ticket): Promise<GroupOutcome> {
-    const elsewhere = sync.size === 0 ? [] : group.checks.filter((check) => sync.isElsewhere(check));
+    if (sync.size === 0) return decideSettled(group, ticket);
+    const elsewhere = group.checks.filter((check) => sync.isElsewhere(check));
     if (elsewhere.length === 0) return decideSettled(group, ticket);
     const since = ticket?.since ?? performance.now();
     const settled = Promise.allSettled(elsewhere.map((check) => sync.settle(check)));
@@ -170,6 +171,8 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
   function decideSettled(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
     const { checks, dry } = group;
     const [check] = checks;
+    // The way of most checks.
+    if (checks.length === 1 && check?.mode === undefined) return store.decide(group, ticket);
     if (dry === true || checks.every(({ mode }) => mode === undefined)) return store.decide(group, ticket);
     // What counts refusals must reach the store, whoever refuses; and what two checks of one budget can never pass together, it knows.
     if (checks.some(({ countRefused }) => countRefused) || namesOneTwice(checks)) return asked(group, ticket);
