@@ -1,11 +1,10 @@
-import type { Clock } from '../clock.js';
 import { sizeOf, type CountedLimit } from '../limit.js';
 import { spanUs } from '../mode.js';
 import { receiptOf } from '../stores/outcome.js';
-import type { Check, GroupOutcome, Outcome, Receipt, Store, Target, Ticket } from '../stores/store.js';
+import type { Check, GroupOutcome, Outcome, Receipt, Target, Ticket } from '../stores/store.js';
 import { Heat } from './heat.js';
 import { Lease, leaseUs } from './lease.js';
-import type { LocalCounter } from './local-counter.js';
+import { answerOf, type CounterOptions, type LocalCounter } from './local-counter.js';
 import { PerKey } from './per-key.js';
 
 /** A bucket that is full again sooner is asked check by check: a process could not wait for its refill without losing some of it. */
@@ -19,15 +18,6 @@ const sweepMs = 100;
 const [hotFrom, calmBelow] = [100, 50];
 /** A key has been leased for so long before it is said to be calm. */
 const calmAfterUs = 500_000;
-
-export interface LeasesOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  /** Keys leased at once. */
-  readonly max: number;
-  /** Units that stay taken, as giving them back failed. */
-  readonly onLost: () => void;
-}
 
 const canLease = (limit: CountedLimit, cost: number): boolean =>
   cost <= sizeOf(limit) && spanUs(limit) >= (limit.kind === 'tokenBucket' ? smallestBucketUs : shortestWindowUs);
@@ -46,7 +36,7 @@ interface Wait {
 
 /** Counts by leases: units taken in advance, spent here, and given back if they are not needed. */
 export class Leases implements LocalCounter {
-  readonly #options: LeasesOptions;
+  readonly #options: CounterOptions;
   readonly #leases = new PerKey<Lease>();
   /** In the order in which they were asked for. */
   readonly #queue = new Set<Lease>();
@@ -58,7 +48,7 @@ export class Leases implements LocalCounter {
   /** Checks that were decided exactly, as too many keys were leased. */
   dropped = 0;
 
-  constructor(options: LeasesOptions) {
+  constructor(options: CounterOptions) {
     this.#options = options;
   }
 
@@ -71,13 +61,7 @@ export class Leases implements LocalCounter {
     const outcome = lease?.take(check.cost, now);
     if (lease === undefined || outcome === undefined) return undefined;
     if (outcome.allowed && lease.runsOut(now) && !isCalm(lease, check, now)) void this.#ask(lease, now).catch(() => undefined);
-    return {
-      now: lease.storeNow(now),
-      allowed: outcome.allowed || check.shadow === true,
-      outcomes: [outcome],
-      source: 'lease',
-      degraded: false,
-    };
+    return answerOf(outcome, check, { now: lease.storeNow(now), source: 'lease' });
   }
 
   holderOf(check: Check): Lease | undefined {

@@ -1,4 +1,5 @@
-import type { Check, GroupOutcome, Outcome, Target } from '../stores/store.js';
+import type { Clock } from '../clock.js';
+import type { Check, GroupOutcome, Outcome, Store, Target } from '../stores/store.js';
 
 /** Decides checks of one mode in this process. */
 export interface LocalCounter {
@@ -23,3 +24,21 @@ export interface LocalCounter {
   forget(target: Pick<Target, 'rule' | 'key'>): void;
   close(): Promise<void>;
 }
+
+export interface CounterOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Keys counted at once. */
+  readonly max: number;
+  /** Units that stay taken, as giving them back failed. */
+  readonly onLost: () => void;
+}
+
+/** The answer to a check that was decided here. */
+export const answerOf = (outcome: Outcome, { shadow }: Check, { now, source }: Pick<GroupOutcome, 'now' | 'source'>): GroupOutcome => ({
+  now,
+  allowed: outcome.allowed || shadow === true,
+  outcomes: [outcome],
+  source,
+  degraded: false,
+});

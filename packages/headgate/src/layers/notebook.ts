@@ -1,6 +1,7 @@
 import type { CountedLimit } from '../limit.js';
 import type { Reason } from '../decision.js';
 import type { Check } from '../stores/store.js';
+import { isAlike } from './alike.js';
 
 /** That a key is refused, for a cost and above. Times in microseconds, by this process's clock. */
 export interface Note {
@@ -28,16 +29,10 @@ export interface Note {
 /** What is written anew with each answer. */
 export type Said = Pick<Note, 'cost' | 'until' | 'retryAt' | 'resetAt' | 'remaining' | 'reason' | 'contendedUs'>;
 
-/** Limits told apart at once, over all changes of configuration. */
-const mostLimits = 10_000;
-
 /** A bounded set of notes by rule, key and the limit's numbers; full, the oldest gives way. Every step is O(1). */
 export class Notebook {
   readonly #max: number;
   readonly #rules = new Map<string, Map<string, Note>>();
-  readonly #ids = new WeakMap<CountedLimit, number>();
-  readonly #idsByNumbers = new Map<string, number>();
-  #nextId = 0;
   #oldest: Note | undefined;
   #newest: Note | undefined;
   #size = 0;
@@ -54,7 +49,7 @@ export class Notebook {
 
   find({ rule, key, limit }: Check): Note | undefined {
     let note = this.#rules.get(rule)?.get(key);
-    while (note !== undefined && !this.#same(note.limit, limit)) note = note.sibling;
+    while (note !== undefined && !isAlike(note.limit, limit)) note = note.sibling;
     return note;
   }
 
@@ -141,21 +136,4 @@ export class Notebook {
   }
 
   /** Also limits that were made apart, with the same numbers: reloading the same rules forgets nothing. */
-  #same(a: CountedLimit, b: CountedLimit): boolean {
-    return a === b || this.#idOf(a) === this.#idOf(b);
-  }
-
-  #idOf(limit: CountedLimit): number {
-    let id = this.#ids.get(limit);
-    if (id !== undefined) return id;
-    const numbers = JSON.stringify(limit);
-    id = this.#idsByNumbers.get(numbers);
-    if (id === undefined) {
-      if (this.#idsByNumbers.size >= mostLimits) this.#idsByNumbers.clear();
-      id = this.#nextId++;
-      this.#idsByNumbers.set(numbers, id);
-    }
-    this.#ids.set(limit, id);
-    return id;
-  }
 }

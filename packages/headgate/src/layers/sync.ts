@@ -1,8 +1,7 @@
-import type { Clock } from '../clock.js';
 import { receiptOf } from '../stores/outcome.js';
-import type { Check, GroupOutcome, Outcome, Store, Target, Ticket } from '../stores/store.js';
+import type { Check, GroupOutcome, Outcome, Target, Ticket } from '../stores/store.js';
 import { isAlike } from './alike.js';
-import type { LocalCounter } from './local-counter.js';
+import { answerOf, type CounterOptions, type LocalCounter } from './local-counter.js';
 import { PerKey } from './per-key.js';
 import { Tally } from './tally.js';
 
@@ -13,16 +12,11 @@ const keysAtOnce = 64;
 /** Keys told in one turn of the event loop: more would hold it up. */
 const keysInTurn = 512;
 
-export interface SyncOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  /** Keys counted at once. */
-  readonly max: number;
+export interface SyncOptions extends CounterOptions {
   /** Processes that share the store: those on a key, as long as that is not known. */
   readonly fleetSize: () => number;
   /** This process, as the others know it. */
   readonly member?: string;
-  readonly onLost: () => void;
 }
 
 const nothing = (): void => undefined;
@@ -55,13 +49,7 @@ export class Sync implements LocalCounter {
     if (tally === undefined || !isOf(tally, check)) return undefined;
     const outcome = tally.take(check.cost, now);
     if (outcome === undefined) return undefined;
-    return {
-      now: tally.storeNow(now),
-      allowed: outcome.allowed || check.shadow === true,
-      outcomes: [outcome],
-      source: 'sync',
-      degraded: false,
-    };
+    return answerOf(outcome, check, { now: tally.storeNow(now), source: 'sync' });
   }
 
   /**

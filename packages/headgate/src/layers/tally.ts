@@ -86,10 +86,6 @@ export class Tally {
     return this.#unsent;
   }
 
-  get isTelling(): boolean {
-    return this.#isTelling;
-  }
-
   get isStopped(): boolean {
     return this.#stopped;
   }
