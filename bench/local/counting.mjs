@@ -9,7 +9,7 @@ export function countingClient({ host, port }) {
     const used = duplicate(options);
     const call = used.call.bind(used);
     used.call = (command, args) => {
-      if (!args.some((arg) => arg.includes('{fleet}:f:'))) calls += 1;
+      if (!args.some((arg) => arg.includes('{fleet}f:'))) calls += 1;
       return call(command, args);
     };
     return used;

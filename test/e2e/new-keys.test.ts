@@ -69,7 +69,7 @@ describe(`${perSecond.toLocaleString('en')} new keys a second`, () => {
     const mostBytes = most(samples.map(({ bytes }) => bytes)) - before.bytes;
     let after = await inRedis();
     // Heartbeats stay while their processes do.
-    const { length: beats } = (await redis.command('KEYS', '*{fleet}:f:*')) as string[];
+    const { length: beats } = (await redis.command('KEYS', '*{fleet}f:*')) as string[];
     for (let i = 0; i < 50 && after.keys > beats; i += 1, after = await inRedis()) await pause(100);
     const grown = growth(middle, last);
     console.log(

@@ -54,7 +54,7 @@ export async function monitor(port: number): Promise<Monitor> {
     count: async (command) => {
       // 1700000000.123456 [0 127.0.0.1:1234] "EVALSHA" ...; a script's own calls say [0 lua]
       const wanted = new RegExp(`^\\S+ \\[\\d+ (?!lua\\])[^\\]]*\\] "${command}"`, 'i');
-      return (await flush()).filter((line) => wanted.test(line) && !line.includes('{fleet}:f:')).length;
+      return (await flush()).filter((line) => wanted.test(line) && !line.includes('{fleet}f:')).length;
     },
     clear: async () => {
       await flush();

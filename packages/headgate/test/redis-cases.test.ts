@@ -16,6 +16,7 @@ import {
 import type { CountedLimit, Duration, Limiter, RuleOptions, Store } from '../src/index.js';
 import { redisStore, type RedisStoreOptions } from '../src/stores/redis/index.js';
 import { windowAwayFromEdge } from './support/away-from-edges.js';
+import { packPair } from './support/states.js';
 import { fiveOfEachKind, startWorker, type Worker, type WorkerRules } from './support/workers.js';
 
 let server: RedisServer;
@@ -39,7 +40,7 @@ afterEach(async () => {
 });
 
 /** All keys but those of the heartbeats. */
-const stateKeys = async (): Promise<string[]> => (await client.keys('*')).filter((key) => !key.includes('{fleet}:f:'));
+const stateKeys = async (): Promise<string[]> => (await client.keys('*')).filter((key) => !key.includes('{fleet}f:'));
 
 function limiterOf<const Name extends string>(rules: Record<Name, RuleOptions>, options: Partial<RedisStoreOptions> = {}): Limiter<Name> {
   // Without notes: what is tested here is what Redis says.
@@ -210,9 +211,9 @@ describe('one batch', () => {
       strict: { limit, whenUnavailable: 'refuse' },
       lenient: { limit, whenUnavailable: 'allow' },
     });
-    await client.lpush('hg:1:{key7}:b:api', 'not a counter');
-    await client.set('hg:1:{key8}:b:strict', 'not a counter either', 'EX', 100);
-    await client.hset('hg:1:{key9}:b:lenient', 'field', 'value');
+    await client.lpush('hg:2{key7}b:api', 'not a counter');
+    await client.set('hg:2{key8}b:strict', 'not a counter either', 'EX', 100);
+    await client.hset('hg:2{key9}b:lenient', 'field', 'value');
     for (const [rule, key] of [
       ['api', 'key7'],
       ['strict', 'key8'],
@@ -227,15 +228,15 @@ describe('one batch', () => {
     }
     expect(limiter.stats().degraded).toBe(3);
     await expect(limiter.ban('api', 'key7', '1m')).rejects.toMatchObject({ code: 'HEADGATE_FOREIGN_VALUE' });
-    expect(await client.lrange('hg:1:{key7}:b:api', 0, -1)).toEqual(['not a counter']);
-    await client.del('hg:1:{key7}:b:api', 'hg:1:{key9}:b:lenient');
+    expect(await client.lrange('hg:2{key7}b:api', 0, -1)).toEqual(['not a counter']);
+    await client.del('hg:2{key7}b:api', 'hg:2{key9}b:lenient');
   });
 
   it('at the store rejects that group alone, with a code, and the groups beside it are right', async () => {
     const store: Store = redisStore({ client });
     open.push(() => store.close());
     const limit = fixedWindow({ limit: 5, window: windowAwayFromEdge(60_000) });
-    await client.lpush('hg:1:{key7}:w:api', 'not a counter');
+    await client.lpush('hg:2{key7}w:api', 'not a counter');
     const check = (key: string) => ({ rule: 'api', key, limit, cost: 1 });
     const settled = await Promise.allSettled([
       ...Array.from({ length: 32 }, (_, i) => store.decide({ checks: [check(`key${i}`)] })),
@@ -250,7 +251,7 @@ describe('one batch', () => {
         expect(result.reason).toMatchObject({ code: 'HEADGATE_FOREIGN_VALUE', message: expect.stringContaining('"api"') as string });
       } else expect(result.value.outcomes[0]).toMatchObject({ allowed: true, taken: 1, remaining: 4 });
     });
-    await client.del('hg:1:{key7}:w:api');
+    await client.del('hg:2{key7}w:api');
   });
 });
 
@@ -286,8 +287,8 @@ describe('a value that somebody left without a TTL', () => {
       window: { limit: fixedWindow({ limit: 5, window: '200ms' }) },
       jobs: { limit: concurrency({ limit: 1, expires: '1s' }) },
     });
-    await client.set('hg:1:{key}:w:window', '5:1000000');
-    await client.set('hg:1:{key}:c:jobs', 'Cold:1000000:1,');
+    await client.set('hg:2{key}w:window', packPair({ number: 5, time: 1_000_000 }));
+    await client.set('hg:2{key}c:jobs', 'Cold:1000000:1,');
     expect(
       await limiter.checkAll([
         { rule: 'window', key: 'key' },
@@ -389,11 +390,11 @@ describe('what Redis is asked', () => {
 
   it('is kept apart by the prefix, whatever characters it has', async () => {
     const rules = { api: { limit: fixedWindow({ limit: 1, window: '1h', from: 'first-request' }) } } as const;
-    const prefixes = ['hg', 'hg:1', 'a{b}', 'a%7Bb%7D', 'ü', 'x y'];
+    const prefixes = ['hg', 'hg:2', 'a{b}', 'a%7Bb%7D', 'ü', 'x y'];
     const decisions = await Promise.all(prefixes.map((prefix) => limiterOf(rules, { prefix }).check('api', 'key')));
     expect(decisions.map(({ allowed }) => allowed)).toEqual(prefixes.map(() => true));
     expect(await stateKeys()).toHaveLength(prefixes.length);
-    expect(await limiterOf(rules, { prefix: 'hg:1' }).check('api', 'key')).toMatchObject({ allowed: false });
+    expect(await limiterOf(rules, { prefix: 'hg:2' }).check('api', 'key')).toMatchObject({ allowed: false });
   });
 
   it('is gone when clients are idle', async () => {

@@ -57,7 +57,8 @@ async function limiterOver(make: MakeClient, port: number, deadline: number) {
 
 /** The units that Redis has counted for a key. */
 async function counted(server: RedisServer, rule = 'api', key = 'key'): Promise<number> {
-  return Number(String((await server.command('GET', `hg:1:{${key}}:w:${rule}`)) ?? '0').split(':')[0]);
+  const count = "local state = redis.call('GET', KEYS[1]) return state and select(2, struct.unpack('>I7I5', state)) or 0";
+  return Number(await server.command('EVAL', count, 1, `hg:2{${key}}w:${rule}`));
 }
 
 describe.each(singleClients)('%s, whose connection is cut after the script ran', (_name, make) => {

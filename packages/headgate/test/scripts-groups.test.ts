@@ -5,6 +5,7 @@ import { startRedis, type RedisServer } from '../../../test/support/redis.js';
 import { fixedWindow, tokenBucket } from '../src/index.js';
 import type { Check, Store } from '../src/index.js';
 import { redisStore } from '../src/stores/redis/index.js';
+import { packPair, unpackPair } from './support/states.js';
 
 let server: RedisServer;
 let client: Redis;
@@ -28,7 +29,7 @@ const limits = {
   window: fixedWindow({ limit: 5, window: '365d' }),
   first: fixedWindow({ limit: 7, window: '1h', from: 'first-request' }),
 };
-const keys = { bucket: 'hg:1:{key}:b:bucket', window: 'hg:1:{key}:w:window', first: 'hg:1:{key}:w:first' };
+const keys = { bucket: 'hg:2{key}b:bucket', window: 'hg:2{key}w:window', first: 'hg:2{key}w:first' };
 const checkOf = (rule: keyof typeof limits, more: Partial<Check> = {}): Check => ({
   rule,
   key: 'key',
@@ -54,10 +55,10 @@ describe('a group of plain checks of buckets and fixed windows', () => {
       ],
     });
     const [, , first] = answer.outcomes;
-    const [used, at] = ((await client.get(keys.bucket)) ?? '').split(':').map(Number);
-    expect([used, at]).toEqual([expect.closeTo(3_000_000, -4), answer.now]);
-    expect(await client.get(keys.window)).toBe(`3:${answer.outcomes[1]?.windowEnd}`);
-    expect(await client.get(keys.first)).toBe(`3:${first?.windowEnd}`);
+    const [bucket, window, fromFirst] = (await client.mgetBuffer(...Object.values(keys))).map(unpackPair);
+    expect(bucket).toEqual({ number: expect.closeTo(3_000_000, -4) as number, time: answer.now });
+    expect(window).toEqual({ number: 3, time: answer.outcomes[1]?.windowEnd });
+    expect(fromFirst).toEqual({ number: 3, time: first?.windowEnd });
     for (const [key, ms] of [
       [keys.bucket, 180_000],
       [keys.window, ((answer.outcomes[1]?.windowEnd ?? 0) - answer.now) / 1000],
@@ -103,7 +104,7 @@ describe('a group of plain checks of buckets and fixed windows', () => {
     await client.lpush(keys.window, 'a list');
     await expect(store.decide({ checks: all() })).rejects.toThrow('did not write');
     await client.del(keys.window);
-    await client.set(keys.bucket, `9000000:${(Date.now() + 60_000) * 1000}`, 'EX', 100);
+    await client.set(keys.bucket, packPair({ number: 9_000_000, time: (Date.now() + 60_000) * 1000 }), 'EX', 100);
     expect(await store.decide({ checks: all() })).toMatchObject({ allowed: true, outcomes: [{ remaining: 0 }, {}, {}] });
   });
 

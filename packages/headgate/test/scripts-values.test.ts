@@ -6,6 +6,7 @@ import type { Check, CountedLimit, Receipt, Store } from '../src/index.js';
 import { receiptOf, returnableUntil } from '../src/stores/outcome.js';
 import { redisStore } from '../src/stores/redis/index.js';
 import { windowAwayFromEdge } from './support/away-from-edges.js';
+import { unpackPair, wholeAt } from './support/states.js';
 
 let server: RedisServer;
 let client: Redis;
@@ -56,8 +57,7 @@ async function present(key: string): Promise<Stored> {
   return found;
 }
 
-const numberAt = (state: string, from: number, bytes: number): number =>
-  [...Buffer.from(state, 'latin1').subarray(from, from + bytes)].reduce((number, byte) => number * 256 + byte, 0);
+const bytesOf = (state: string): Buffer => Buffer.from(state, 'latin1');
 
 interface Kind {
   readonly name: string;
@@ -70,6 +70,9 @@ interface Kind {
   neededUntil(state: string): number;
 }
 
+const pair = /^[\x00-\x1f][\x00-\xff]{11}$/;
+const counted = (state: string): number => unpackPair(bytesOf(state)).number;
+const timeOf = (state: string): number => unpackPair(bytesOf(state)).time;
 const endOf = (state: string): number => Number(/(\d+)$/.exec(state)?.[1]);
 const leading = (state: string): number => Number(/^(\d+)/.exec(state)?.[1]);
 const holdersOf = (state: string): [string, number, number][] =>
@@ -80,18 +83,18 @@ const kinds: readonly Kind[] = [
     name: 'a bucket',
     letter: 'b',
     limit: tokenBucket({ capacity: 10, refill: '1/m' }),
-    format: /^\d{1,8}:\d{16}$/,
-    used: (state) => leading(state) / 1_000_000,
-    neededUntil: (state) => endOf(state) + leading(state) * 60,
+    format: pair,
+    used: (state) => counted(state) / 1_000_000,
+    neededUntil: (state) => timeOf(state) + counted(state) * 60,
   },
-  { name: 'a window', letter: 'w', limit: fixedWindow({ limit: 10, window }), format: /^\d+:\d{16}$/, used: leading, neededUntil: endOf },
+  { name: 'a window', letter: 'w', limit: fixedWindow({ limit: 10, window }), format: pair, used: counted, neededUntil: timeOf },
   {
     name: 'a window from the first request',
     letter: 'w',
     limit: fixedWindow({ limit: 10, window: ms, from: 'first-request' }),
-    format: /^\d+:\d{16}$/,
-    used: leading,
-    neededUntil: endOf,
+    format: pair,
+    used: counted,
+    neededUntil: timeOf,
   },
   {
     name: 'a sliding window',
@@ -108,10 +111,10 @@ const kinds: readonly Kind[] = [
     // L, the total in 7 bytes, and 12 bytes for each request.
 
     format: /^L[\x00-\xff]{7}([\x00-\xff]{12})+$/,
-    used: (state) => numberAt(state, 1, 7),
-    neededUntil: (state) => numberAt(state, state.length - 12, 7) + ms * us,
+    used: (state) => wholeAt(bytesOf(state), 1, 8),
+    neededUntil: (state) => wholeAt(bytesOf(state), state.length - 12, state.length - 5) + ms * us,
   },
-  { name: 'a quota', letter: 'q', limit: quota({ limit: 10, period: 'year' }), format: /^\d+:\d{16}$/, used: leading, neededUntil: endOf },
+  { name: 'a quota', letter: 'q', limit: quota({ limit: 10, period: 'year' }), format: pair, used: counted, neededUntil: timeOf },
   {
     name: 'a concurrency limit',
     letter: 'c',
@@ -129,7 +132,7 @@ function expectTtlUntil({ expiresAt }: Stored, neededUntil: number): void {
 }
 
 describe.each(kinds.map((kind) => [kind.name, kind] as const))('%s in Redis', (_name, { letter, limit, format, used, neededUntil }) => {
-  const key = `hg:1:{key}:${letter}:rule`;
+  const key = `hg:2{key}${letter}:rule`;
   const target = { rule: 'rule', key: 'key', kinds: [limit.kind] };
   let holders = 0;
 
@@ -200,11 +203,11 @@ describe.each(kinds.map((kind) => [kind.name, kind] as const))('%s in Redis', (_
   it('a mark that a receipt was given back lasts as long as it could return anything', async () => {
     const receipt = await taken(3);
     await store.giveBack({ receipt, units: 3, onceId: 'once' });
-    const mark = await present('hg:1:{key}:1:once');
+    const mark = await present('hg:2{key}1:once');
     expect(mark.state).toBe('1');
     expectTtlUntil(mark, returnableUntil(receipt));
     expect(await store.claim(receipt, 'claimed')).toBe(true);
-    const claimed = await present('hg:1:{key}:1:claimed');
+    const claimed = await present('hg:2{key}1:claimed');
     // By this process's idea of Redis's clock.
     expect(claimed.expiresAt).toBeGreaterThan(returnableUntil(receipt) - 20 * us);
     expect(claimed.expiresAt).toBeLessThan(returnableUntil(receipt) + 1000 * us);
@@ -242,7 +245,7 @@ describe.each(kinds.map((kind) => [kind.name, kind] as const))('%s in Redis', (_
     await store.unban(target);
     const found = await expectState(3);
     expectTtlUntil(found, neededUntil(found.state));
-    expect(await stored('hg:1:{key}:1:once')).toBeUndefined();
+    expect(await stored('hg:2{key}1:once')).toBeUndefined();
   });
 
   it('is gone after a reset', async () => {
@@ -286,17 +289,56 @@ describe('a state of the previous sliding window', () => {
     const limit = slidingWindow({ limit: 10, window: '500ms' });
     const check: Check = { rule: 'rule', key: 'key', limit, cost: 1 };
     await store.decide({ checks: [check] });
-    const { state } = await present('hg:1:{key}:s:rule');
+    const { state } = await present('hg:2{key}s:rule');
     await expect
       .poll(async () => {
         await store.decide({ checks: [check] });
-        return (await present('hg:1:{key}:s:rule')).state.split(':')[2];
+        return (await present('hg:2{key}s:rule')).state.split(':')[2];
       })
       .not.toBe(state.split(':')[2]);
-    const after = await present('hg:1:{key}:s:rule');
+    const after = await present('hg:2{key}s:rule');
     const [current, previous, end] = after.state.split(':').map(Number);
     expect(current).toBeGreaterThan(0);
     expect(previous).toBeGreaterThan(0);
     expectTtlUntil(after, (end ?? 0) + 500_000);
   });
+});
+
+describe('a packed state', () => {
+  const bucket = tokenBucket({ capacity: 3_000_000, refill: '1/m' });
+  const large = fixedWindow({ limit: 9e9, window: '1h', from: 'first-request' });
+  const checks = (key: string): Check[] => [
+    { rule: 'bucket', key, limit: bucket, cost: 1_099_511 },
+    { rule: 'window', key, limit: large, cost: 4e9 },
+  ];
+
+  it.each([
+    ['one by one', (key: string) => checks(key).map((check) => [check])],
+    ['together', (key: string) => [checks(key)]],
+    ['by the general script', (key: string) => [checks(key).map((check) => ({ ...check, shadow: true }))]],
+  ] as const)('of a bucket too large for 12 bytes takes 14, and is read again: %s', async (_, groupsOf) => {
+    for (const times of [1, 2]) {
+      await Promise.all(groupsOf('key').map((group) => store.decide({ checks: group })));
+      const states = await client.mgetBuffer('hg:2{key}b:bucket', 'hg:2{key}w:window');
+      expect(states.map((state) => state?.length)).toEqual([times === 1 ? (expect.toBeOneOf([12, 14]) as number) : 14, 12]);
+      const [used, count] = states.map((state) => unpackPair(state).number);
+      // What has flowed back meanwhile is far below a unit.
+      expect(used).toBeCloseTo(1_099_511_000_000 * times, -6);
+      expect(count).toBe(4e9 * times);
+    }
+  });
+
+  it.each(['hello, world', 'hello, worlds!', '0000000:1000', '!17000000000', ' '.repeat(12)])(
+    'is never read out of text of its length: %j',
+    async (text) => {
+      await client.set('hg:2{key}b:bucket', text);
+      await client.set('hg:2{key}w:window', text);
+      const [one, other] = checks('key');
+      if (!one || !other) throw new Error('no checks');
+      for (const group of [[one], [other], [one, other]]) {
+        await expect(store.decide({ checks: group })).rejects.toMatchObject({ code: 'HEADGATE_FOREIGN_VALUE' });
+      }
+      expect(await client.mget('hg:2{key}b:bucket', 'hg:2{key}w:window')).toEqual([text, text]);
+    },
+  );
 });

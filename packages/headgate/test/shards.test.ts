@@ -57,7 +57,7 @@ function keyOn(shards: Record<string, RedisServer>, name: string, nth = 0): stri
 }
 
 const states = async ({ command }: RedisServer): Promise<string[]> =>
-  ((await command('KEYS', '*')) as unknown[]).map(String).filter((key) => !key.includes('{fleet}:f:'));
+  ((await command('KEYS', '*')) as unknown[]).map(String).filter((key) => !key.includes('{fleet}f:'));
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 

@@ -147,14 +147,14 @@ describe('what the doctor needs to know', () => {
   it('is read from the refusals of every version', () => {
     const [needed] = neededCommands({ kind: 'single', database: 0 }, 'hg');
     if (!needed) throw new Error('nothing is needed');
-    const refusal = (text: string) => refusalOf(text, needed, '~hg:1:*');
+    const refusal = (text: string) => refusalOf(text, needed, '~hg:2{*');
     const lacks = { rule: '+evalsha', missing: false };
     expect(refusal("NOPERM this user has no permissions to run the 'evalsha' command or its subcommand")).toEqual(lacks);
     expect(refusal("User app has no permissions to run the 'evalsha' command")).toEqual(lacks);
-    const keys = { rule: '~hg:1:*', missing: false };
+    const keys = { rule: '~hg:2{*', missing: false };
     expect(refusal('NOPERM this user has no permissions to access one of the keys used as arguments')).toEqual(keys);
     expect(refusal('NOPERM No permissions to access a key')).toEqual(keys);
-    expect(refusal("User app has no permissions to access the 'hg:1:{doctor}:trial' key")).toEqual(keys);
+    expect(refusal("User app has no permissions to access the 'hg:2{doctor}trial' key")).toEqual(keys);
     expect(refusal("ERR unknown command 'EVALSHA', with args beginning with: 'x'")).toEqual({ rule: '+evalsha', missing: true });
     expect(refusal("ERR Command 'EVALSHA' not found")).toEqual({ rule: '+evalsha', missing: true });
     for (const fine of ['', 'OK', 'NOSCRIPT No matching script.', 'MOVED 1 a:2', "READONLY You can't write"])
@@ -187,8 +187,8 @@ describe('what the doctor needs to know', () => {
   });
 
   it('are counts of keys, with nothing of their names but a plain beginning', () => {
-    const keys = ['hg:1:{a}:b:x', 'session:1', 'session:2', 'cache:1', '4111-1111:x', 'tok.en', 'hg:2:{a}'];
-    expect(countKeys(keys, 'hg:1:', 1)).toEqual({ sampled: 7, ours: 1, lasting: 1, foreign: 6, beginnings: ['session:', 'cache:', 'hg:'] });
+    const keys = ['hg:2{a}b:x', 'session:1', 'session:2', 'cache:1', '4111-1111:x', 'tok.en', 'hg:3{a}'];
+    expect(countKeys(keys, 'hg:2{', 1)).toEqual({ sampled: 7, ours: 1, lasting: 1, foreign: 6, beginnings: ['session:', 'cache:', 'hg:'] });
   });
 
   it('are percentiles, and the clock reading of the fastest trip', () => {

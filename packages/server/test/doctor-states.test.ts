@@ -10,7 +10,7 @@ const as = (url: string, user: string): string => url.replace('//', `//${user}:h
 describe("headgate doctor, of a user's rights", () => {
   it('names each command that is lacking and the rule that adds it; the rule works', async () => {
     const { url, command } = await redis(...sound);
-    await command('ACL', 'SETUSER', 'app', 'on', '>hunter2', '~hg:1:*', '+@all', '-evalsha', '-psetex', '-@admin');
+    await command('ACL', 'SETUSER', 'app', 'on', '>hunter2', '~hg:2{*', '+@all', '-evalsha', '-psetex', '-@admin');
     const { code, one } = await examined(as(url, 'app'));
     expect(code).toBe(2);
     const finding = one('acl-commands');
@@ -32,7 +32,7 @@ describe("headgate doctor, of a user's rights", () => {
   it('knows by trying what it may not ask, and says what it could not read', async () => {
     const { url, command } = await redis(...sound);
     const needed = neededCommands({ kind: 'single', database: 0 }, 'hg').map(({ rule }) => rule);
-    await command('ACL', 'SETUSER', 'least', 'on', '>hunter2', '~hg:1:*', '-@all', ...needed);
+    await command('ACL', 'SETUSER', 'least', 'on', '>hunter2', '~hg:2{*', '-@all', ...needed);
     const least = await examined(as(url, 'least'));
     expect({ code: least.code, worst: least.worst }).toEqual({ code: 0, worst: 'unknown' });
     expect(least.one('acl-commands')).toMatchObject({
@@ -51,13 +51,13 @@ describe("headgate doctor, of a user's rights", () => {
     await command('ACL', 'SETUSER', 'least', '-mget', '-info', 'resetkeys', '~other:*');
     const less = await examined(as(url, 'least'));
     expect(less.code).toBe(2);
-    expect(less.one('acl-commands')?.found).toBe('user least lacks ~hg:1:* +mget +info');
+    expect(less.one('acl-commands')?.found).toBe('user least lacks ~hg:2{* +mget +info');
     expect(less.one('maxmemory-policy')?.severity).toBe('unknown');
   });
 
   it('holds for what the service does: who passes, decides; who does not, is degraded', async () => {
     const { url, command } = await redis(...sound);
-    await command('ACL', 'SETUSER', 'least', 'on', '>hunter2', '~hg:1:*', '-@all');
+    await command('ACL', 'SETUSER', 'least', 'on', '>hunter2', '~hg:2{*', '-@all');
     const rules = 'version: 1\nrules: [{ name: a, limit: { fixedWindow: { limit: 5, window: 1h } } }]\n';
     const lacking = (await examined(as(url, 'least'))).one('acl-commands')?.mend ?? '';
     await command(...lacking.slice(0, lacking.indexOf(' (')).split(' '));

@@ -67,7 +67,7 @@ describe('headgate doctor', () => {
     const { one, findings } = await examined(url);
     expect(one('foreign-keys')).toMatchObject({
       severity: 'warning',
-      found: expect.stringMatching(/do not begin with hg:1:, such as session:\*/),
+      found: expect.stringMatching(/do not begin with hg:2{, such as session:\*/),
     });
     expect(one('foreign-keys')?.found).toContain('1 key in database 3');
     expect(one('evicted-keys')).toMatchObject({ severity: 'warning', found: expect.stringMatching(/^[\d,]+ keys evicted in the last/) });
@@ -76,14 +76,14 @@ describe('headgate doctor', () => {
 
   it('takes keys under its prefix for its own, and sees those that never expire', async () => {
     const { url, command } = await redis(...sound);
-    await command('SET', 'hg:1:{a}:b:search', '0:0', 'PX', 60_000);
-    await command('SET', 'hg:1:{b}:b:search', '0:0');
+    await command('SET', 'hg:2{a}b:search', '0:0', 'PX', 60_000);
+    await command('SET', 'hg:2{b}b:search', '0:0');
     const { one } = await examined(url);
     expect(one('foreign-keys')?.severity).toBe('ok');
     expect(one('keys-without-ttl')).toMatchObject({ severity: 'warning', found: '1 of 2 counters' });
     const other = await doctor(['--redis', url, '--json', '--prefix', 'my app']);
     expect(JSON.parse(other.out).findings).toContainEqual(
-      expect.objectContaining({ id: 'foreign-keys', found: expect.stringMatching(/^2 of all 2 keys do not begin with my%20app:1:/) }),
+      expect.objectContaining({ id: 'foreign-keys', found: expect.stringMatching(/^2 of all 2 keys do not begin with my%20app:2{/) }),
     );
   });
 

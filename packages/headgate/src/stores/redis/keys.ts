@@ -1,7 +1,7 @@
 import type { CountedLimit } from '../../limit.js';
 
 /** Of the layout below; raised when states of an earlier one can no longer be read. */
-const version = 1;
+const version = 2;
 
 const letters: Record<CountedLimit['kind'], string> = {
   tokenBucket: 'b',
@@ -13,9 +13,10 @@ const letters: Record<CountedLimit['kind'], string> = {
 };
 
 /**
- * All key formats: `<prefix>:<version>:{<key>}:<letter of the kind>:<rule>` holds a state, and
- * `<prefix>:<version>:{<key>}:1:<id>` marks a receipt as given back, `<prefix>:<version>:{<key>}:m:<rule>` holds who counts on a key by itself; `<prefix>:<version>:{fleet}:f:<layout>` holds the processes that are there. The hash tag is the key without the rule, so that one client's
- * rules lie on one slot. Prefix and rule are percent-encoded, so no two pairs can meet.
+ * All key formats: `<prefix>:<version>{<key>}<letter of the kind>:<rule>` holds a state, `…1:<id>` marks a receipt as given back,
+ * `…m:<rule>` holds who counts on a key by itself, `<prefix>:<version>{fleet}f:<layout>` the processes that are there. The hash tag is
+ * the key without the rule, so that one client's rules lie on one slot. Prefix and rule are percent-encoded, so no two pairs can meet.
+ * No character more than that needs: with a hashed key of 16 and a rule of 6, a name of 30 is the longest that Redis keeps in 32 bytes.
  */
 export interface KeyFormat {
   state(rule: string, key: string, kind: CountedLimit['kind']): string;
@@ -27,7 +28,7 @@ export interface KeyFormat {
 
 /** The key formats under one prefix; `encode` makes a key fit for a hash tag. */
 export function keyFormat(prefix: string, encode: (key: string) => string): KeyFormat {
-  const head = `${encodeURIComponent(prefix)}:${version}:{`;
+  const head = `${encodeURIComponent(prefix)}:${version}{`;
   const tails = new Map<CountedLimit['kind'], Map<string, string>>();
   const tail = (rule: string, kind: CountedLimit['kind']): string => {
     let known = tails.get(kind);
@@ -38,15 +39,15 @@ export function keyFormat(prefix: string, encode: (key: string) => string): KeyF
     }
     let text = known.get(rule);
     if (text === undefined) {
-      text = `}:${letters[kind]}:${encodeURIComponent(rule)}`;
+      text = `}${letters[kind]}:${encodeURIComponent(rule)}`;
       known.set(rule, text);
     }
     return text;
   };
   return {
     state: (rule, key, kind) => head + encode(key) + tail(rule, kind),
-    marker: (key, onceId) => `${head}${encode(key)}}:1:${onceId}`,
-    meeting: (rule, key) => `${head}${encode(key)}}:m:${encodeURIComponent(rule)}`,
-    fleet: (layout) => [`${head}fleet}:f:`, `${head}fleet}:f:${encodeURIComponent(layout)}`],
+    marker: (key, onceId) => `${head}${encode(key)}}1:${onceId}`,
+    meeting: (rule, key) => `${head}${encode(key)}}m:${encodeURIComponent(rule)}`,
+    fleet: (layout) => [`${head}fleet}f:`, `${head}fleet}f:${encodeURIComponent(layout)}`],
   };
 }

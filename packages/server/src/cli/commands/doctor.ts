@@ -12,7 +12,7 @@ export const help = `headgate doctor --redis URL [--json] [--prefix hg]
 headgate doctor --redis NAME=URL --redis NAME=URL ... [--json] [--prefix hg]
 
 Looks at a Redis or Valkey, and tells what is wrong with it for rate limits, why that matters, and how to mend it. Changes nothing; the
-keys that it makes to try things out (hg:1:{doctor...) expire within a second.
+keys that it makes to try things out (hg:2{doctor...) expire within a second.
 
   --redis URL      which one; all its servers are looked at                                 HEADGATE_REDIS
                    redis://h, rediss://h, redis+cluster://h1,h2, redis+sentinel://h1,h2/NAME

@@ -22,7 +22,7 @@ export interface ClockReading {
 
 /** A command that Headgate needs and that was refused. */
 export interface Refused {
-  /** As a rule of an ACL: `+evalsha`, `~hg:1:*`. */
+  /** As a rule of an ACL: `+evalsha`, `~hg:2{*`. */
   readonly rule: string;
   /** Renamed or disabled: no rule of an ACL brings it back. */
   readonly missing: boolean;

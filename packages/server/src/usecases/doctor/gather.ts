@@ -1,7 +1,7 @@
 import { readAccess } from './access.js';
 import type { NodeFacts, SlowCommand, Unread } from './facts.js';
 import { pairsOf, parseInfo, type Info } from './info.js';
-import { neededCommands } from './needed.js';
+import { neededCommands, ownKeys } from './needed.js';
 import { faultOf, type Node, type Target } from './node.js';
 import { sampleKeys } from './sample.js';
 
@@ -57,7 +57,7 @@ export async function gatherNode({ node, role, master }: Asked, target: Target, 
   if (fault !== undefined && ['TIMEOUT', 'CLOSED', 'BUSY', 'NOAUTH'].includes(fault)) {
     return { ...base, fault, info: new Map(), config: new Map(), unread };
   }
-  const own = `${encodeURIComponent(prefix)}:1:`;
+  const own = ownKeys(prefix);
   let database: NodeFacts['database'] = 'ok';
   if (target.database !== 0 && role === 'master') {
     await node.ask('SELECT', String(target.database)).catch(() => (database = 'refused'));

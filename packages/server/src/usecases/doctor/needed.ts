@@ -7,8 +7,11 @@ export interface Needed {
   readonly rule: string;
 }
 
+/** How all keys of the library begin. A test compares it with those that there are. */
+export const ownKeys = (prefix: string): string => `${encodeURIComponent(prefix)}:2{`;
+
 /** Lives a second at most, under the prefix that an ACL has to allow. */
-export const trialKey = (prefix: string): string => `${encodeURIComponent(prefix)}:1:{doctor}:trial`;
+export const trialKey = (prefix: string): string => `${ownKeys(prefix)}doctor}trial`;
 
 /** All commands that Headgate needs on this kind of deployment. A test compares them with the library's scripts. */
 export function neededCommands({ kind, database }: Pick<Target, 'kind' | 'database'>, prefix: string): Needed[] {

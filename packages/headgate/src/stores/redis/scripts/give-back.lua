@@ -20,22 +20,20 @@ if not till or state == '' then return 0 end
 
 local back, after = 0, nil
 if kind == 1 then
-  local used, since = match(state, '^(%d+):(%d+)$')
+  local since, used = unpack_pair(state)
   if not used then return 0 end
-  used = tonumber(used)
   local taken = units * 1000000
   local refill, per, fill = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[10])
   -- Above the capacity, others have taken turns in the future: only the last one can be given back.
-  local current = used - credit(now - tonumber(since), used, refill, per)
+  local current = used - credit(now - since, used, refill, per)
   if current > tonumber(ARGV[9]) and current > fill - credit(now - at, fill, refill, per) then return 0 end
   back = math.min(used, taken - credit(now - at, taken, refill, per))
-  after = format('%d:%s', used - back, since)
+  after = pack_pair(since, used - back)
 elseif kind == 2 then
-  local count, window_end = match(state, '^(%d+):(%d+)$')
-  if not count or tonumber(window_end) ~= mark or mark <= now then return 0 end
-  count = tonumber(count)
+  local window_end, count = unpack_pair(state)
+  if window_end ~= mark or mark <= now then return 0 end
   back = math.min(units, count)
-  after = format('%d:%s', count - back, window_end)
+  after = pack_pair(window_end, count - back)
 elseif kind == 3 then
   local current, rest = match(state, '^(%d+)(:%d+:%d+)$')
   if not current or tonumber(match(rest, '(%d+)$')) ~= mark or mark <= now then return 0 end

@@ -10,8 +10,6 @@
 local keys = KEYS
 local values = call('MGET', unpack(keys))
 local out, absent = { now }, {}
--- What is written, but for the units used. Redis writes numbers out with 17 digits, which takes it longer than format().
-local state = format('%%d:%d', now)
 for k = 1, #keys do
   local value = values[k]
   if value then
@@ -19,7 +17,7 @@ for k = 1, #keys do
     if used and used + cost <= full then
       used = used + cost
       out[k + 1] = used
-      call('PSETEX', keys[k], ttl(used), format(state, used))
+      call('PSETEX', keys[k], ttl(used), pack(PAIR, now, used))
     -- A value that somebody left without a TTL: decide gives it one.
     elseif not used and not till or call('PTTL', keys[k]) == -1 then
       out[k + 1] = 'O'
@@ -44,7 +42,7 @@ if #absent > 0 then
     elseif cost > full then
       answer = -1
     else
-      call('PSETEX', names[i], ttl(cost), format(state, cost))
+      call('PSETEX', names[i], ttl(cost), pack(PAIR, now, cost))
     end
     out[absent[i] + 1] = answer
   end

@@ -8,7 +8,8 @@
 -- atomic: two groups that read before either writes would both take the last unit; a group would take a part
 --@include clock
 local shape = cjson.decode(ARGV[1])
-local match, format, floor, ceil, call = string.match, string.format, math.floor, math.ceil, redis.call
+local format, floor, ceil, call = string.format, math.floor, math.ceil, redis.call
+local pack, unpack_pair = struct.pack, struct.unpack
 local keys, values = KEYS, redis.call('MGET', unpack(KEYS))
 local size = #shape / 5
 
@@ -25,10 +26,11 @@ do
 end
 
 -- The shape, check by check; read from locals, and no function called for a check, as each costs a tenth of a decision.
-local kind, per, us, cost, most = {}, {}, {}, {}, {}
+local kind, per, us, cost, most, pair = {}, {}, {}, {}, {}, {}
 for c = 1, size do
   local s = c * 5
   kind[c], per[c], us[c], cost[c], most[c] = shape[s - 4], shape[s - 3], shape[s - 2], shape[s - 1], shape[s]
+  pair[c] = most[c] < 1099511627776 and '>I7I5' or '>I7I7'
 end
 
 local out, o = { now }, 1
@@ -39,23 +41,26 @@ for g = 0, #keys - 1, size do
   for c = 1, size do
     local value, count, mark = values[g + c], 0, now
     if value then
-      local first, second = match(value, '^(%d+):(%d+)$')
-      if not first then
+      local length = #value
+      if length == 12 then
+        mark, count = unpack_pair('>I7I5', value)
+      elseif length == 14 then
+        mark, count = unpack_pair('>I7I7', value)
+      else
         odd = true
         break
       end
       if kind[c] == 1 then
-        local elapsed = now - second
+        -- Text reads as a time far ahead.
+        local elapsed = now - mark
         local flowed = elapsed * per[c]
         -- The product is exact below 2^53.
         if elapsed < 0 or flowed > 9007199254740991 then
           odd = true
           break
         end
-        count = first - floor(flowed / us[c])
+        count, mark = count - floor(flowed / us[c]), now
         if count < 0 then count = 0 end
-      else
-        count, mark = tonumber(first), tonumber(second)
       end
     elseif foreign[g + c] then
       odd = true
@@ -92,7 +97,7 @@ for g = 0, #keys - 1, size do
       if passes then
         view = view + cost[c]
         local lasts = kind[c] == 1 and view * us[c] / per[c] + 1 or at[c] - now
-        call('PSETEX', keys[g + c], format('%d', ceil(lasts / 1000) + 1), format('%d:%d', view, at[c]))
+        call('PSETEX', keys[g + c], format('%d', ceil(lasts / 1000) + 1), pack(pair[c], at[c], view))
       elseif view + cost[c] > most[c] then
         view = -1 - view
       end

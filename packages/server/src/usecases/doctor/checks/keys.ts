@@ -1,3 +1,4 @@
+import { ownKeys } from '../needed.js';
 import type { Facts, NodeFacts } from '../facts.js';
 import { ok, plural, unread, type Finding } from '../finding.js';
 import { fieldsOf } from '../info.js';
@@ -24,9 +25,7 @@ export function foreignKeys(node: NodeFacts, { prefix, target }: Facts): Finding
   }
   const share = `${keys.foreign.toLocaleString('en')} of ${scanned}`;
   const names = keys.beginnings.length > 0 ? `, such as ${keys.beginnings.map((name) => `${name}*`).join(', ')}` : '';
-  const found = [...(keys.foreign > 0 ? [`${share} do not begin with ${encodeURIComponent(prefix)}:1:${names}`] : []), ...others].join(
-    '; ',
-  );
+  const found = [...(keys.foreign > 0 ? [`${share} do not begin with ${ownKeys(prefix)}${names}`] : []), ...others].join('; ');
   const why =
     'Others use the same memory and the same thread: a full cache evicts counters or refuses their writes, and slow commands delay decisions.';
   const mend = 'Give Headgate a Redis of its own, with noeviction; if these are counters under another prefix: --prefix PREFIX.';

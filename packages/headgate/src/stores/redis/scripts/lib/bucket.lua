@@ -1,23 +1,32 @@
 -- The hot path's reading of a bucket: its parameters, and a value as it stands now.
 local units, us, cost, full = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local match, format, floor, ceil, call = string.match, string.format, math.floor, math.ceil, redis.call
+local pack, unpack_pair = struct.pack, struct.unpack
 local per_ms = us / units / 1000
+-- A bucket that is narrow enough, and any limit's.
+local PAIR = full < 1099511627776 and '>I7I5' or '>I7I7'
 
 -- Millionths used; or nil and the end of a ban, as text; or nil alone for what decide must look at.
 local function used_now(value)
-  local stored, since = match(value, '^(%d+):(%d+)$')
-  if not stored then
-    local till = match(value, '^!(%d+)!$') or match(value, '^!(%d+)!%d+:%d+$')
-    if till and tonumber(till) > now then return nil, till end
+  local size = #value
+  local since, stored
+  if size == 12 then
+    since, stored = unpack_pair('>I7I5', value)
+  elseif size == 14 then
+    since, stored = unpack_pair('>I7I7', value)
+  end
+  -- Text reads as a time far ahead.
+  if not since or since > now then
+    local till, state = match(value, '^!(%d+)!(.*)$')
+    if till and tonumber(till) > now and (state == '' or #state == 12 or #state == 14) then return nil, till end
     return nil
   end
   local elapsed = now - since
-  if elapsed < 0 then return nil end
   local flowed = elapsed * units
   -- The product is exact below 2^53. The rest is so rare that its functions are only made when it comes.
   if flowed > 9007199254740991 then
 --@include credit
-    return stored - credit(elapsed, tonumber(stored), units, us)
+    return stored - credit(elapsed, stored, units, us)
   end
   local used = stored - floor(flowed / us)
   if used < 0 then return 0 end

@@ -1,5 +1,5 @@
 -- The arithmetic of each kind of limit; twins of algorithms/*.ts. `now` is the clock, lib/credit and lib/value come before.
-local TWO, THREE = '^(%d+):(%d+)$', '^(%d+):(%d+):(%d+)$'
+local THREE = '^(%d+):(%d+):(%d+)$'
 local MOST = 100000000000000
 
 -- load(state): the parts of a stored state, nil if foreign; state is '' where there is none
@@ -37,9 +37,9 @@ end
 makers[1] = function()
   local bucket = {}
   function bucket.load(state)
-    local used, at = match(state, TWO)
-    if used then return tonumber(used), tonumber(at) end
     if state == '' then return 0, now end
+    local at, used = unpack_pair(state)
+    return used, at
   end
   function bucket.current(used, at, _, limit)
     local elapsed = now - at
@@ -62,7 +62,7 @@ makers[1] = function()
   end
   function bucket.view(refused, used) put(used, refused) end
   function bucket.print(used, at, _, limit)
-    return format('%d:%d', used, at), used * limit[4] / limit[3] + 1
+    return pack_pair(at, used), used * limit[4] / limit[3] + 1
   end
   return bucket
 end
@@ -70,9 +70,9 @@ end
 makers[2] = function()
   local window = {}
   function window.load(state)
-    local count, till = match(state, TWO)
-    if count then return tonumber(count), tonumber(till) end
     if state == '' then return 0, 0 end
+    local till, count = unpack_pair(state)
+    return count, till
   end
   function window.current(count, till, _, limit)
     local w = limit[4]
@@ -101,7 +101,7 @@ makers[2] = function()
     put(count, refused)
     put(till)
   end
-  function window.print(count, till) return format('%d:%d', count, till), till - now end
+  function window.print(count, till) return pack_pair(till, count), till - now end
   return window
 end
 

@@ -1,8 +1,23 @@
 -- A key's value: its state, after '!<end of ban>!' while the key is banned.
---   bucket   <used, millionths>:<at>          window, quota  <count>:<end>
---   sliding  <current>:<previous>:<end>       log            L<total><records of at, cost>
---   concurrency  C<id>:<until>:<cost>,...     banned only    nothing
+--   bucket   pair of at and used, in millionths    window, quota  pair of end and count
+--   sliding  <current>:<previous>:<end>            log            L<total><records of at, cost>
+--   concurrency  C<id>:<until>:<cost>,...          banned only    nothing
 local match, format, byte, sub = string.match, string.format, string.byte, string.sub
+
+-- A pair is packed, as most states are one and Redis gives 12 bytes the smallest room it has. The time comes first: it is below 2^53, so
+-- no text, no ban and no other state begins like it.
+local PAIR, WIDE_PAIR, NARROW = '>I7I5', '>I7I7', 1099511627776
+
+local function pack_pair(time, number)
+  return struct.pack(number < NARROW and PAIR or WIDE_PAIR, time, number)
+end
+
+-- Nil for what is no pair.
+local function unpack_pair(state)
+  local size = #state
+  if size ~= 12 and size ~= 14 or byte(state) > 31 then return nil end
+  return struct.unpack(size == 12 and PAIR or WIDE_PAIR, state)
+end
 
 local function split_ban(value)
   if byte(value) ~= 33 then return 0, value end
