@@ -95,16 +95,16 @@ const speeds = [
   { text: 'noted refusal of many keys, checks/s', at: ['refused', 256], of: 'headgate-noted', must: 4e5, half: 'map' },
 ];
 
-/** The goals that what was measured can answer. */
-export function goalsOf({ cells, rows, degraded, wrong }) {
+/** The goals that what was measured can answer: those of the bench, or others that are ratios too. */
+export function goalsOf({ cells, rows, degraded, wrong }, wanted = { ratios, speeds }) {
   const measured = { cells: cells.map((cell) => ({ ...cell, secondsPerCheck: 1 / cell.checksPerSecond })), rows: rows.map(withSeconds) };
   const goals = [];
-  for (const { at, figure, of, over, ...goal } of ratios) {
+  for (const { at, figure, of, over, ...goal } of wanted.ratios) {
     const view = viewOf(measured, ...at);
     const best = view.best(over, figure, goal.bound);
     if (view.row(of) !== undefined && best !== undefined) goals.push({ ...goal, ...view.ratio(figure, of, best) });
   }
-  for (const { at, of, half, ...goal } of speeds) {
+  for (const { at, of, half, ...goal } of wanted.speeds) {
     const view = viewOf(measured, ...at);
     if (view.row(of) === undefined) continue;
     const { median: value, min, max } = view.row(of).checksPerSecond;

@@ -6,7 +6,8 @@ const help = ({ systems, scenarios }) => `npm run bench -- [options]
   --in-flight A,B checks in flight, for every system of a scenario; else as bench/scenarios.mjs says
   --rounds N      rounds; medians are over these (5)
   --seconds S     how long one cell is measured (0.5)
-  --keys N        how many keys are checked, all of them there before the first round (100000)`;
+  --keys N        how many keys are checked, all of them there before the first round (100000)
+  --guard         only what bench/guard.mjs compares, in short; fails if Headgate has become much slower`;
 
 function number(name, text, least) {
   const value = Number(text);
@@ -32,6 +33,7 @@ export function readOptions(argv, known) {
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '0.5' },
       keys: { type: 'string', default: '100000' },
+      guard: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -39,7 +41,9 @@ export function readOptions(argv, known) {
     console.log(help(known));
     process.exit(0);
   }
+  if (values.guard) Object.assign(values, known.guard);
   return {
+    guard: values.guard,
     scenarios: list('scenario', values.scenario, known.scenarios) ?? known.scenarios,
     only: list('only', values.only, known.systems),
     inFlight: values['in-flight']?.split(',').map((text) => Math.floor(number('in-flight', text, 1))),

@@ -10,7 +10,7 @@ const withClients = ['headgate', 'headgate-node-redis', 'headgate-glide', ...pee
  */
 export const scenarios = {
   many: { title: 'many keys', at: { 1: withClients, 8: usual, 64: usual, 256: withClients, 1000: usual } },
-  hot: { title: 'one hot key', keys: 1, at: { 256: ['headgate', 'headgate-lease', ...peers, 'raw', 'bare'] } },
+  hot: { title: 'one hot key', keys: 1, at: { 256: ['headgate', 'headgate-lease', ...peers, 'raw', 'bare', 'map'] } },
   'refused-one': {
     title: 'one refused key',
     keys: 1,
@@ -26,7 +26,7 @@ export const scenarios = {
   cost: { title: 'cost 5', cost: 5, at: { 256: ['headgate', 'flexible', 'upstash', 'upstash-bucket', 'raw'] } },
   processes: { title: '1 and 2 processes', processes: [1, 2], at: { 256: ['headgate', 'flexible', 'rlr', 'raw'] } },
   shards: { title: '1 and 2 shards', at: { 256: ['headgate', 'headgate-2-shards'] } },
-  memory: { title: 'memory store', at: { 256: ['headgate-memory', ...memoryPeers] } },
+  memory: { title: 'memory store', at: { 256: ['headgate-memory', ...memoryPeers, 'map'] } },
 };
 
 /** A scenario's settings, all of them, for the processes that ask. */

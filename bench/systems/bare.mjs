@@ -55,13 +55,13 @@ async function getAndSet({ connect, windowSeconds }) {
   };
 }
 
-async function map() {
-  const refused = new Map();
+async function map({ refuse }) {
+  const seen = new Map();
   return {
     async ask(key) {
-      const known = refused.get(key);
-      if (known === undefined) refused.set(key, { until: Number.POSITIVE_INFINITY });
-      return { allowed: known === undefined, key, retryAfterMs: 1 };
+      const known = seen.get(key);
+      if (known === undefined) seen.set(key, { until: Number.POSITIVE_INFINITY });
+      return { allowed: known === undefined || !refuse, key, retryAfterMs: 1 };
     },
     passed: ({ allowed }) => allowed,
     local: true,
