@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { number } from './number.mjs';
 
 const help = ({ systems, scenarios }) => `npm run bench -- [options]
   --scenario A,B  these scenarios only: ${scenarios.join(', ')}
@@ -8,12 +9,6 @@ const help = ({ systems, scenarios }) => `npm run bench -- [options]
   --seconds S     how long one cell is measured (0.5)
   --keys N        how many keys are checked, all of them there before the first round (100000)
   --guard         only what bench/guard.mjs compares, in short; fails if Headgate has become much slower`;
-
-function number(name, text, least) {
-  const value = Number(text);
-  if (text !== '' && Number.isFinite(value) && value >= least) return value;
-  throw new TypeError(`--${name}: expected a number of at least ${least}; got ${JSON.stringify(text)}`);
-}
 
 function list(name, text, known) {
   const names = text?.split(',');

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-const worker = join(import.meta.dirname, 'worker.mjs');
+const usual = join(import.meta.dirname, 'worker.mjs');
 
 /** Has a process do something; rejects if it fails or ends. */
 function tell(child, verb, what) {
@@ -18,8 +18,8 @@ function tell(child, verb, what) {
   });
 }
 
-/** Starts processes that ask, each with the systems of a scenario; they end with this one. */
-export async function startProcesses({ count, ...settings }) {
+/** Starts processes that ask, each with what the settings say; they end with this one. */
+export async function startProcesses({ count, worker = usual, ...settings }) {
   const children = Array.from({ length: count }, () => fork(worker, { serialization: 'advanced' }));
   const all = (verb, what) => Promise.all(children.map((child) => tell(child, verb, what)));
   await Promise.all(children.map((child, number) => tell(child, 'open', { ...settings, part: number / count })));

@@ -1,11 +1,12 @@
 // npm run bench:sizing: what a request costs one Redis by how it travels, and so how many Redis servers a load needs. See README.md.
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { startRedis } from '../tools/redis.mjs';
 import { aboutLine, describe } from './about.mjs';
 import { addSlice, figuresOf, openCell } from './cell.mjs';
+import { startProcesses } from './processes.mjs';
 import { cases } from './sizing/cases.mjs';
 import { readOptions } from './sizing/options.mjs';
-import { startProcesses } from './sizing/processes.mjs';
 import { report, summarize } from './sizing/report.mjs';
 
 /**
@@ -69,7 +70,14 @@ console.log(
   `${about}\n${apps} apps in ${processes} processes, ${keys} keys; median (min..max) of ${rounds} rounds of ${seconds} s, cases in turn within each\n`,
 );
 
-const fleet = await startProcesses({ count: processes, server, keys, perProcess, fleetSize: apps });
+const fleet = await startProcesses({
+  count: processes,
+  worker: join(import.meta.dirname, 'sizing/worker.mjs'),
+  server,
+  keys,
+  perProcess,
+  fleetSize: apps,
+});
 // Every counter is there before anything is measured. A log's are by then, and what is counted in the process needs none.
 for (const rule of new Set(only.filter((name) => !cases[name].keysAt && !cases[name].inProcess).flatMap((name) => cases[name].rules))) {
   await fleet.fill({ names: [rule] });

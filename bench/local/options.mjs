@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { number } from '../number.mjs';
 
 const parts = ['speed', 'waits', 'leases', 'sync'];
 
@@ -8,12 +9,6 @@ const help = `npm run bench:local -- [options]
   --seconds S     how long one cell of the lease table is measured (20)
   --windows N     whole windows of the sync table (3)
   --full          the sync table with windows of a minute instead of 10 s`;
-
-function number(name, text, least) {
-  const value = Number(text);
-  if (text !== '' && Number.isFinite(value) && value >= least) return value;
-  throw new TypeError(`--${name}: expected a number of at least ${least}; got ${JSON.stringify(text)}`);
-}
 
 /** The command line, read and checked. */
 export function readOptions(argv) {
