@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { systemClock, type Clock } from 'headgate';
 
 /** What is told to somebody else's server. */
 export interface WebhookEvent {
@@ -16,6 +17,7 @@ export interface WebhookOptions {
   readonly onDropped: (event: WebhookEvent, why: string) => void;
   /** For tests: the wait before an attempt that follows on so many failed ones, in milliseconds. */
   readonly waitMs?: (failed: number) => number;
+  readonly clock?: Clock;
 }
 
 export interface WebhookStats {
@@ -53,7 +55,7 @@ export function signatureOf({ id, seconds, body }: { id: string; seconds: number
  * 2xx is a delivery; 410 ends it; everything else is tried again, ten times within about a day. What waits is bounded and is lost when the
  * process ends.
  */
-export function webhook({ url, secret, onDropped, waitMs = usualWait }: WebhookOptions): Webhook {
+export function webhook({ url, secret, onDropped, waitMs = usualWait, clock = systemClock() }: WebhookOptions): Webhook {
   const ready: { event: WebhookEvent; failed: number }[] = [];
   const timers = new Set<NodeJS.Timeout>();
   const ending = new AbortController();
@@ -68,7 +70,7 @@ export function webhook({ url, secret, onDropped, waitMs = usualWait }: WebhookO
 
   /** Undefined if it arrived; else why not. */
   async function attempt({ id, type, data }: WebhookEvent): Promise<string | undefined> {
-    const seconds = Math.floor(Date.now() / 1000);
+    const seconds = Math.floor(clock.nowUs() / 1e6);
     const body = JSON.stringify({ type, timestamp: new Date(seconds * 1000).toISOString(), data });
     try {
       const answer = await fetch(url, {
