@@ -293,6 +293,17 @@ describe('the notes', () => {
     expect(noted.notes()).toMatchObject({ size: 3 });
   });
 
+  it('become fewer once an attack is over: for each new one two that say nothing any more leave', async () => {
+    const clock = fakeClock();
+    const { store } = faultyStore(clock);
+    const noted = notes({ store, max: 1000, clock });
+    const ask = (key: string) => noted.decide({ checks: [{ rule: 'api', key, limit: perDay(0), cost: 1 }] });
+    for (let i = 0; i < 500; i += 1) await ask(`attacker${i}`);
+    clock.advance(2_000_000);
+    for (let i = 0; i < 300; i += 1) await ask(`other${i}`);
+    expect(noted.notes()).toMatchObject({ size: 300, dropped: 0 });
+  });
+
   it('are left out with max 0', async () => {
     const { limiter, asked } = over({ api: { limit: perDay(1) } }, { notes: { max: 0 } });
     await passing(10, () => limiter.check('api', 'key'));

@@ -258,6 +258,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
       breakers.success(group);
       call.resolve(hear(group, theirs, call.began * 1000));
       if (ledger.size > 0) void ledger.drain();
+      else local.tidy();
     }
   }
 

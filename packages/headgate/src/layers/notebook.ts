@@ -29,6 +29,9 @@ export interface Note {
 /** What is written anew with each answer. */
 export type Said = Pick<Note, 'cost' | 'until' | 'retryAt' | 'resetAt' | 'remaining' | 'reason' | 'contendedUs'>;
 
+/** Notes that are over, removed for each new one. */
+const leaving = 2;
+
 /** A bounded set of notes by rule, key and the limit's numbers; full, the oldest gives way. Every step is O(1). */
 export class Notebook {
   readonly #max: number;
@@ -62,10 +65,7 @@ export class Notebook {
       this.#link(known);
       return;
     }
-    if (this.#oldest !== undefined && (this.#size >= this.#max || (this.#oldest.until <= now && this.#oldest.asking === undefined))) {
-      if (this.#oldest.until > now) this.dropped += 1;
-      this.remove(this.#oldest);
-    }
+    this.#makeRoom(now);
     const { rule, key, limit } = check;
     let keys = this.#rules.get(rule);
     if (keys === undefined) {
@@ -93,6 +93,18 @@ export class Notebook {
     keys.set(key, note);
     this.#link(note);
     this.#size += 1;
+  }
+
+  /** More leave than come, so that what an attack left behind does not stay. */
+  #makeRoom(now: number): void {
+    for (let i = 0; i < leaving; i += 1) {
+      const oldest = this.#oldest;
+      if (oldest === undefined) return;
+      const isOver = oldest.until <= now && oldest.asking === undefined;
+      if (!isOver && this.#size < this.#max) return;
+      if (oldest.until > now) this.dropped += 1;
+      this.remove(oldest);
+    }
   }
 
   remove(note: Note): void {
@@ -134,6 +146,4 @@ export class Notebook {
     if (note.newer) note.newer.older = note.older;
     else this.#newest = note.older;
   }
-
-  /** Also limits that were made apart, with the same numbers: reloading the same rules forgets nothing. */
 }

@@ -89,7 +89,7 @@ export class Budgets {
     page.set(key, budget);
     this.#byFullness[fullness]?.add(budget);
     this.#size += 1;
-    this.#sweep(now);
+    this.sweep(now);
   }
 
   /** A budget's state has changed, and so how full it is. */
@@ -122,7 +122,8 @@ export class Budgets {
     return false;
   }
 
-  #sweep(now: number): void {
+  /** Drops some of those that have expired; called again and again, all of them. */
+  sweep(now: number): void {
     for (let i = 0; i < swept; i += 1) {
       this.#sweeper ??= this.#byFullness[this.#sweptSet]?.values();
       const next = this.#sweeper?.next();

@@ -49,8 +49,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return createMemoryStore(options);
 }
 
-/** `memoryStore`, and the same decision at once. */
-export function createMemoryStore(options: MemoryStoreOptions): MemoryStore & { decideNow(group: Group): GroupOutcome } {
+/** `memoryStore`, and what only the layers use. */
+export interface LocalMemoryStore extends MemoryStore {
+  decideNow(group: Group): GroupOutcome;
+  /** Drops some of what has expired: nothing is added any more by which it would leave. */
+  tidy(): void;
+}
+
+export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore {
   rejectUnknownOptions('memoryStore', options, ['maxKeys', 'clock']);
   const { maxKeys = 100_000, clock = systemClock() } = options;
   if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > 1e7) {
@@ -276,6 +282,10 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore & { 
     },
     async close() {
       closed = true;
+    },
+    tidy() {
+      if (budgets.size > 0) budgets.sweep(clock.nowUs());
+      if (redeemed.size > 0) redeemed.sweep(clock.nowUs());
     },
     stats: () => ({ keys: budgets.size, dropped: budgets.dropped, shared }),
   };
