@@ -13,3 +13,6 @@ export {
   type Headers,
   type Trust,
 } from './client-ip.js';
+
+/** Devices on which an account has logged in before. */
+export { deviceTokens, type DeviceTokenOptions, type DeviceTokens } from './device-tokens.js';
