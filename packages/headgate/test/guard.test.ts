@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLimiter, fixedWindow, tokenBucket } from '../src/index.js';
-import type { CountedLimit } from '../src/index.js';
 import { fakeClock } from '../src/testing/index.js';
 import { faultyStore } from './support/faulty-store.js';
 import { kinds, over, perDay } from './support/guarding.js';
