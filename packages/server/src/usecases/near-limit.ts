@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Decision } from 'headgate';
+import { periodEndOf } from './periods.js';
 
 /** A key has used this part of a quota, for the first time in its period. */
 export interface NearLimit {
@@ -20,12 +21,9 @@ const parts = [80, 100] as const;
 /** Events remembered so that each is told once: those of keys that are counted locally, whose decisions skip numbers. */
 const mostRemembered = 100_000;
 
-/** When a decision's period ends, in milliseconds since 1970: whole seconds, as all borders of periods are. */
-const endOf = ({ decidedAt, resetAfterMs }: Decision): number => Math.round((decidedAt / 1000 + resetAfterMs) / 1000) * 1000;
-
 function eventOf(decision: Decision, percent: number, used: number): NearLimit {
   const { rule, key, limit } = decision;
-  const resetsAt = endOf(decision);
+  const resetsAt = periodEndOf(decision);
   const id = createHash('sha256')
     .update(JSON.stringify([rule, key, resetsAt, percent]))
     .digest('base64url');
