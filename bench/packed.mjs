@@ -18,8 +18,10 @@ const { values } = parseArgs({
   },
 });
 const [clients, rounds, seconds] = [values.clients, values.rounds, values.seconds].map(Number);
-const layouts = allLayouts.filter(({ name }) => name.includes(values.only));
+const layouts = allLayouts.filter(({ name }) => new RegExp(values.only).test(name));
 const macs = macsOf(clients);
+/** Checks of each active client after which it is looked at what idle ones have left. */
+const idleAfter = [1, 3, 9];
 const results = new Map(layouts.map((layout) => [layout, {}]));
 
 // Each Redis of its own listens for the end of this process.
@@ -56,7 +58,7 @@ async function measureAll() {
   for (const subject of subjects) await subject.stop();
   for (const layout of layouts) {
     say(`idle: ${layout.name}`);
-    results.get(layout).idle = await measureIdle(layout, { macs, clients, ofTenth: results.get(layout).ofTenth });
+    results.get(layout).idle = await measureIdle(layout, { macs, clients, after: idleAfter });
   }
 }
 
@@ -64,7 +66,7 @@ function spread(numbers) {
   const sorted = numbers.toSorted((a, b) => a - b);
   return `${sorted[Math.floor(sorted.length / 2)].toFixed(2)} (${sorted[0].toFixed(2)}..${sorted.at(-1).toFixed(2)})`;
 }
-const left = ({ bytes, states }) => `${bytes.toFixed(1)} (${(100 * states).toFixed(1)} %)`;
+const left = ({ bytes, states }) => `${Math.max(0, bytes).toFixed(1)} (${(100 * states).toFixed(0)} %)`;
 
 const columns = {
   encoding: ({ encoding, packs }) => (packs === undefined ? encoding : `${encoding}, ${(clients / packs).toFixed(1)} each`),
@@ -72,8 +74,7 @@ const columns = {
   'a tenth alone': ({ bytesOfTenth }) => bytesOfTenth.toFixed(1),
   'script us/check': ({ cpu }) => spread(cpu.map(({ scriptUs }) => scriptUs)),
   'Redis CPU us/check': ({ cpu }) => spread(cpu.map(({ cpuUs }) => cpuUs)),
-  'bytes/idle client': ({ idle }) => left(idle.soon),
-  later: ({ idle }) => left(idle.later),
+  [`bytes/idle client after ${idleAfter.join(', ')}`]: ({ idle }) => idle.map(left).join(', '),
   wrong: ({ right: { wrong, checks } }) => `${wrong} of ${checks}`,
 };
 
