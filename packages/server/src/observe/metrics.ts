@@ -1,6 +1,9 @@
 import type { Decision } from 'headgate';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { limiterMetrics, type Watched } from './limiter-metrics.js';
+import { ruleLabels } from './rule-labels.js';
+import type { Traffic } from './traffic.js';
+import { trafficMetrics } from './traffic-metrics.js';
 
 export interface Metrics {
   decided(decisions: readonly Decision[]): void;
@@ -9,12 +12,20 @@ export interface Metrics {
   text(): Promise<{ contentType: string; text: string }>;
 }
 
-/** Prometheus metrics in a registry of their own. Labels have only values that configuration bounds: rules, outcomes, sources, shards. */
-export function createMetrics(watched: Watched): Metrics {
+/** Values of the label `rule`; further rules share one. With three outcomes and five sources, no more than 15 series each. */
+const mostRules = 1000;
+
+/**
+ * Prometheus metrics in a registry of their own, with those of the traffic if it is watched. Labels have only values that configuration
+ * bounds (outcomes, sources, shards) or, as rules come and go, a number here.
+ */
+export function createMetrics(watched: Watched, traffic?: Traffic): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   limiterMetrics(registry, watched);
+  const countTraffic = traffic && trafficMetrics(registry, traffic);
+  const labelOf = ruleLabels(mostRules);
   const decisions = new Counter({
     name: 'headgate_decisions_total',
     help: 'Decisions by rule, outcome (allowed, refused, shadow_refused) and source.',
@@ -33,7 +44,7 @@ export function createMetrics(watched: Watched): Metrics {
   return {
     decided(made) {
       for (const { rule, allowed, wouldAllow, source, degraded: alone } of made) {
-        decisions.inc({ rule, outcome: wouldAllow ? 'allowed' : allowed ? 'shadow_refused' : 'refused', source });
+        decisions.inc({ rule: labelOf(rule), outcome: wouldAllow ? 'allowed' : allowed ? 'shadow_refused' : 'refused', source });
         if (alone) degraded.inc();
       }
     },
@@ -42,6 +53,9 @@ export function createMetrics(watched: Watched): Metrics {
       rules.set(count);
     },
     rulesRefused: () => reloads.inc({ result: 'refused' }),
-    text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    async text() {
+      await countTraffic?.();
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
   };
 }
