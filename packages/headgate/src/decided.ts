@@ -1,5 +1,5 @@
 import type { Decision, Reason, Source } from './decision.js';
-import { sizeOf } from './limit.js';
+import { sizeOf, type LimitKind } from './limit.js';
 import type { PortableReceipt } from './limiter-types.js';
 import type { Request } from './requests.js';
 import { receiptOf } from './stores/outcome.js';
@@ -56,6 +56,11 @@ export class Decided<Rule extends string> implements Decision<Rule> {
   /** Microseconds until the turn that a decision took; 0 if it is now. */
   static turnOf<Rule extends string>(decision: Decided<Rule>): number {
     return decision.#outcome.waitUs ?? 0;
+  }
+
+  /** The kind of limit that a decision was made under; undefined for what is no decision of a limiter's own. */
+  static kindOf(decision: unknown): LimitKind | undefined {
+    return typeof decision === 'object' && decision !== null && #request in decision ? decision.#request.limit.kind : undefined;
   }
 
   /** What a decision took; undefined for what is no decision of a limiter's own. */

@@ -1,8 +1,8 @@
 import { Decided } from './decided.js';
 import type { GroupDecision } from './decision.js';
-import { inputError, show } from './errors.js';
-import type { Limit } from './limit.js';
-import type { PortableReceipt, Settlement, Taken } from './limiter-types.js';
+import { inputError, show, type InputError } from './errors.js';
+import type { Limit, LimitKind } from './limit.js';
+import type { AttemptResult, PortableReceipt, Settlement, Taken } from './limiter-types.js';
 import type { Rule } from './rule.js';
 import type { Receipt, Store } from './stores/store.js';
 
@@ -20,15 +20,28 @@ export interface GivingBack {
   settle(taken: Taken, actual: number): Promise<Settlement>;
   release(taken: Taken): Promise<boolean>;
   extend(taken: Taken): Promise<boolean>;
+  outcome(taken: Taken, result: AttemptResult): Promise<boolean>;
   receipt(decision: unknown): PortableReceipt | undefined;
 }
 
 /** The limits that each verb has a use for: with the wrong one it throws, and spends nothing. */
-const worksOn = { refund: 'any', settle: 'units', release: 'holders', extend: 'holders' } as const;
+const worksOn = { refund: 'any', settle: 'units', release: 'holders', extend: 'holders', outcome: 'attempts' } as const;
+const suits = {
+  any: () => true,
+  units: (kind: LimitKind) => kind !== 'concurrency',
+  holders: (kind: LimitKind) => kind === 'concurrency',
+  // A plan without any limit is no mistake of who tells the outcome.
+  attempts: (kind: LimitKind) => kind === 'consecutiveFailures' || kind === 'unlimited',
+};
 const mends = {
+  any: '',
   units: 'limits concurrency; end a holder with release()',
   holders: 'does not limit concurrency; there is no holder. Units are given back with refund()',
+  attempts: 'does not count consecutive failures; there is no outcome to tell. Units are given back with refund()',
 };
+
+const unfit = (verb: keyof typeof worksOn, rule: string): InputError =>
+  inputError('HEADGATE_BAD_CALL', `${verb}: rule ${show(rule)} ${mends[worksOn[verb]]}`);
 
 const nothing: Settlement = Object.freeze({ returned: 0, charged: 0 });
 
@@ -73,10 +86,7 @@ export function givingBack({ store, ruleNow, onLost }: GivingBackOptions): Givin
       );
     }
     const receipt = taking === undefined ? (taken as PortableReceipt) : taking.receipt;
-    const kinds = worksOn[verb];
-    if (receipt !== undefined && kinds !== 'any' && (receipt.limit.kind === 'concurrency') !== (kinds === 'holders')) {
-      throw inputError('HEADGATE_BAD_CALL', `${verb}: rule ${show(receipt.rule)} ${mends[kinds]}`);
-    }
+    if (receipt !== undefined && !suits[worksOn[verb]](receipt.limit.kind)) throw unfit(verb, receipt.rule);
     if (taking === undefined) return receipt;
     if (taking.spent) return undefined;
     if (verb !== 'extend') taking.spent = true;
@@ -116,8 +126,31 @@ export function givingBack({ store, ruleNow, onLost }: GivingBackOptions): Givin
     return receipt === undefined ? 0 : giveBack(receipt, receipt.taken);
   }
 
+  /** Whether it is a decision that has no outcome to be told, also one that took nothing. */
+  function hasNoOutcome(decision: unknown): boolean {
+    const kind = Decided.kindOf(decision);
+    return kind !== undefined && !suits.attempts(kind);
+  }
+
+  async function outcome(taken: Taken, result: AttemptResult): Promise<boolean> {
+    if (result !== 'success' && result !== 'failure')
+      throw inputError('HEADGATE_BAD_CALL', `outcome: expected "success" or "failure"; got ${show(result)}`);
+    if (isGroup(taken)) {
+      const attempts = taken.decisions.filter((part) => !hasNoOutcome(part));
+      if (attempts.length === 0) throw unfit('outcome', taken.rule);
+      const forgotten = await Promise.all(attempts.map((part) => outcome(part, result)));
+      return forgotten.includes(true);
+    }
+    if (hasNoOutcome(taken)) throw unfit('outcome', taken.rule);
+    const receipt = claimHere('outcome', taken);
+    // It counts as failed since it began.
+    if (receipt === undefined || result === 'failure') return false;
+    return (await attempt(store.giveBack({ receipt, units: receipt.taken, forget: true }), 0)) > 0;
+  }
+
   return {
     refund,
+    outcome,
 
     async settle(taken, actual) {
       if (!Number.isInteger(actual) || actual < 0 || actual > 9e9) {

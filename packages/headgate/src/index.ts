@@ -2,6 +2,7 @@
 export { createLimiter, type LimiterOptions } from './compose.js';
 export type {
   AcquireOptions,
+  AttemptResult,
   CheckOptions,
   CheckRequest,
   Limiter,
@@ -15,9 +16,10 @@ export type {
 /** Rules and the limits they name. */
 export type { RuleOptions, WhenUnavailable } from './rule.js';
 export type { Mode } from './mode.js';
-export { concurrency, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket, unlimited } from './limit.js';
+export { concurrency, consecutiveFailures, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket, unlimited } from './limit.js';
 export type {
   ConcurrencyLimit,
+  ConsecutiveFailuresLimit,
   CountedLimit,
   FixedWindowLimit,
   Limit,

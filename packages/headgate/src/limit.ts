@@ -46,13 +46,30 @@ export interface ConcurrencyLimit {
   readonly limit: number;
   readonly expiresUs: number;
 }
+export interface ConsecutiveFailuresLimit {
+  readonly kind: 'consecutiveFailures';
+  readonly limit: number;
+  /** Failures that cost no wait. */
+  readonly free: number;
+  readonly firstWaitUs: number;
+  readonly longestWaitUs: number;
+  /** Counted from the last attempt. */
+  readonly forgetUs: number;
+}
 export interface UnlimitedLimit {
   readonly kind: 'unlimited';
 }
 
 /** An algorithm with its numbers, as a frozen value. Made by the functions below, never by hand. */
 export type Limit =
-  TokenBucketLimit | FixedWindowLimit | SlidingWindowLimit | SlidingLogLimit | QuotaLimit | ConcurrencyLimit | UnlimitedLimit;
+  | TokenBucketLimit
+  | FixedWindowLimit
+  | SlidingWindowLimit
+  | SlidingLogLimit
+  | QuotaLimit
+  | ConcurrencyLimit
+  | ConsecutiveFailuresLimit
+  | UnlimitedLimit;
 
 /** A limit that counts in a store: every one but `unlimited`. */
 export type CountedLimit = Exclude<Limit, UnlimitedLimit>;
@@ -60,12 +77,14 @@ export type CountedLimit = Exclude<Limit, UnlimitedLimit>;
 /** A limit's `kind`. */
 export type LimitKind = Limit['kind'];
 
-function whole(where: string, value: unknown, largest: number): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > largest) {
-    throw new ConfigError('HEADGATE_BAD_LIMIT', `${where}: expected a whole number from 0 to ${largest}; got ${show(value)}`);
+function wholeFrom(where: string, value: unknown, [least, largest]: readonly [number, number]): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > largest) {
+    throw new ConfigError('HEADGATE_BAD_LIMIT', `${where}: expected a whole number from ${least} to ${largest}; got ${show(value)}`);
   }
   return value;
 }
+
+const whole = (where: string, value: unknown, largest: number): number => wholeFrom(where, value, [0, largest]);
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
@@ -237,6 +256,67 @@ export function concurrency(options: { limit: number; expires: Duration }): Conc
   return Object.freeze({ kind: 'concurrency', limit, expiresUs: durationUs('concurrency.expires', options.expires) });
 }
 
+/** The most consecutive failures that a limit allows. */
+const mostFailures = 100_000;
+
+/**
+ * Login protection: consecutive failures with growing waits, forgotten on success. NIST SP 800-63B asks for no more than 100 failed
+ * attempts in a row on an account, and names waits that grow from 30 seconds to an hour.
+ *
+ * A check begins an attempt and counts it as failed at once, so that 50 parallel guesses cannot slip through where one may;
+ * `limiter.outcome(decision, 'success')` forgets all that are counted. `free` failures cost no wait; after the next ones wait
+ * `firstWait`, twice that, and so on, up to `longestWait`. A cost above 1 is so many attempts at one instant, which must all fit before
+ * the first wait.
+ *
+ * @param options.limit - from so many failures on every attempt is refused: 1 to 100,000, 100 by default
+ * @param options.free - failures that cost no wait: 0 to 100,000, 3 by default; so `free + 1` attempts may begin at one instant
+ * @param options.firstWait - 1 ms to ten years, `'30s'` by default
+ * @param options.longestWait - no shorter than `firstWait`, `'1h'` by default
+ * @param options.forget - after so long without an attempt the count is forgotten: no shorter than `longestWait`, `'400d'` by default
+ * @throws ConfigError naming the option and its value
+ * @example
+ * ```ts
+ * import { consecutiveFailures, createLimiter } from 'headgate';
+ *
+ * const limiter = createLimiter({
+ *   rules: { login: { limit: consecutiveFailures({ limit: 100, firstWait: '30s', longestWait: '1h' }), whenUnavailable: 'refuse' } },
+ * });
+ * const attempt = await limiter.check('login', 'ada@example.com');
+ * if (attempt.allowed) {
+ *   const isRight = true; // look at the password now
+ *   await limiter.outcome(attempt, isRight ? 'success' : 'failure');
+ * }
+ * ```
+ */
+export function consecutiveFailures(
+  options: { limit?: number; free?: number; firstWait?: Duration; longestWait?: Duration; forget?: Duration } = {},
+): ConsecutiveFailuresLimit {
+  const where = 'consecutiveFailures';
+  rejectUnknownOptions(where, options, ['limit', 'free', 'firstWait', 'longestWait', 'forget']);
+  const { limit = 100, free = 3, firstWait = '30s', longestWait = '1h', forget = '400d' } = options;
+  const numbers = {
+    limit: wholeFrom(`${where}.limit`, limit, [1, mostFailures]),
+    free: whole(`${where}.free`, free, mostFailures),
+    firstWaitUs: durationUs(`${where}.firstWait`, firstWait),
+    longestWaitUs: durationUs(`${where}.longestWait`, longestWait),
+    forgetUs: durationUs(`${where}.forget`, forget),
+  };
+  if (numbers.longestWaitUs < numbers.firstWaitUs) {
+    throw new ConfigError(
+      'HEADGATE_BAD_OPTION',
+      `${where}.longestWait: shorter than firstWait, ${show(firstWait)}; got ${show(longestWait)}; make it as long at least`,
+    );
+  }
+  // Else a wait would end with the whole count.
+  if (numbers.forgetUs < numbers.longestWaitUs) {
+    throw new ConfigError(
+      'HEADGATE_BAD_OPTION',
+      `${where}.forget: shorter than longestWait, ${show(longestWait)}; got ${show(forget)}; make it as long at least`,
+    );
+  }
+  return Object.freeze({ kind: 'consecutiveFailures', ...numbers });
+}
+
 /**
  * No limit: always passes, without a store call. For a plan that pays for it.
  *
@@ -255,4 +335,9 @@ export function unlimited(): UnlimitedLimit {
 export function sizeOf(limit: Limit): number {
   if (limit.kind === 'tokenBucket') return limit.capacity;
   return limit.kind === 'unlimited' ? Number.POSITIVE_INFINITY : limit.limit;
+}
+
+/** The largest cost that can ever pass. */
+export function largestCost(limit: CountedLimit): number {
+  return limit.kind === 'consecutiveFailures' ? Math.min(limit.limit, limit.free + 1) : sizeOf(limit);
 }

@@ -44,6 +44,9 @@ export interface Reservation<Name extends string = string> {
 /** A decision that allowed something, or the plain receipt of one (from {@link Limiter.receipt}), perhaps of another process. */
 export type Taken = Decision | PortableReceipt;
 
+/** What became of an attempt. */
+export type AttemptResult = 'success' | 'failure';
+
 /** A receipt made portable: plain data for JSON, with the id that makes giving it back count once over all processes. */
 export interface PortableReceipt extends Receipt {
   readonly onceId: string;
@@ -84,7 +87,7 @@ export interface LimiterStats {
  *
  * Every verb that names a rule or key throws a `TypeError` with a `code` for bad input, before any store is touched.
  * `check`, `checkAll`, `peek`, `reserve` and `acquire` never reject because the store is away: the decision says
- * `degraded`. `refund`, `settle`, `release` and `extend` then answer that nothing was done; `reset`, `ban`, `unban` and
+ * `degraded`. `refund`, `settle`, `outcome`, `release` and `extend` then answer that nothing was done; `reset`, `ban`, `unban` and
  * `ready` reject with a {@link StoreError}.
  */
 export interface Limiter<Name extends string = string> {
@@ -109,10 +112,36 @@ export interface Limiter<Name extends string = string> {
   /** What `check` would say now; takes nothing. */
   peek(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>>;
   /**
-   * Gives back what a decision, or a whole group, took; answers the units returned (of a bucket perhaps a fraction). Counts once. Into a window only
-   * while it lasts; into a bucket what has not flowed back by itself. 0 if the store is away: too little may be returned, never too much.
+   * Gives back what a decision, or a whole group, took; answers the units returned (of a bucket perhaps a fraction). Counts once. Into a
+   * window only while it lasts; into a bucket what has not flowed back by itself; into consecutive failures for a day at most. 0 if the store
+   * is away: too little may be returned, never too much.
    */
   refund(taken: Taken): Promise<number>;
+  /**
+   * Tells what became of an attempt under {@link consecutiveFailures}; of a group, of each such part. `'success'` forgets all failures of
+   * its key, and answers true if it did: false if the store is away, or another success did so since the attempt began. `'failure'`
+   * changes nothing and costs no call, as the attempt counts as failed since it began. Counts once; what was aborted, so that no password
+   * was looked at, is taken back with `refund`.
+   *
+   * @throws TypeError for a decision of another limit
+   * @example
+   * ```ts
+   * import { consecutiveFailures, createLimiter, fixedWindow } from 'headgate';
+   *
+   * const limiter = createLimiter({
+   *   rules: {
+   *     login: { limit: consecutiveFailures(), whenUnavailable: 'refuse' },
+   *     perIp: { limit: fixedWindow({ limit: 20, window: '1m' }) },
+   *   },
+   * });
+   * const attempt = await limiter.checkAll([
+   *   { rule: 'login', key: 'ada@example.com' },
+   *   { rule: 'perIp', key: '203.0.113.7' },
+   * ]);
+   * if (attempt.allowed) await limiter.outcome(attempt, 'success');
+   * ```
+   */
+  outcome(taken: Taken, result: AttemptResult): Promise<boolean>;
   /** Takes `cost` now, to be settled or cancelled when the true cost is known. */
   reserve(rule: Name, key: string, options?: CheckOptions): Promise<Reservation<Name>>;
   /** Gives back (`actual` below the cost) or charges (above) the difference for any receipt; what {@link Reservation.settle} does. */
@@ -128,7 +157,10 @@ export interface Limiter<Name extends string = string> {
   /** Refuses a key for a while, whatever it has left. */
   ban(rule: Name, key: string, duration: Duration): Promise<void>;
   unban(rule: Name, key: string): Promise<void>;
-  /** The portable receipt of an allowed decision: lets another process refund, settle, release or extend it. Undefined if it took nothing. */
+  /**
+   * The portable receipt of an allowed decision: lets another process refund, settle, release or extend it, or tell its outcome. Undefined
+   * if it took nothing.
+   */
   receipt(decision: Decision): PortableReceipt | undefined;
   /** A limiter with other rules over the same store and counters. Closing either closes both. */
   withRules<Other extends string>(rules: Readonly<Record<Other, RuleOptions>>): Limiter<Other>;

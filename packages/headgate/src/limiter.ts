@@ -227,6 +227,7 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
 
     refund: (taken) => back.refund(taken),
     settle: (taken, actual) => back.settle(taken, actual),
+    outcome: (taken, result) => back.outcome(taken, result),
     release: (taken) => back.release(taken),
     extend: (taken) => back.extend(taken),
     receipt: (decision) => back.receipt(decision),

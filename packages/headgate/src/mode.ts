@@ -31,6 +31,7 @@ export function spanUs(limit: CountedLimit): number {
     case 'quota':
       return periodsUs[limit.period];
     case 'concurrency':
+    case 'consecutiveFailures':
       return 0;
     default:
       return limit.windowUs;
@@ -58,6 +59,8 @@ function readSync(where: string, mode: object, limits: readonly CountedLimit[]):
 function mustBeExact(limits: readonly CountedLimit[], countRefused: boolean): string | undefined {
   if (countRefused) return 'countRefused counts each refusal in the store';
   if (limits.some(({ kind }) => kind === 'concurrency')) return '"concurrency" holds places, which cannot be taken in advance';
+  if (limits.some(({ kind }) => kind === 'consecutiveFailures'))
+    return '"consecutiveFailures" counts each attempt before its outcome is known';
   if (limits.some(({ kind }) => kind === 'slidingLog')) return '"slidingLog" remembers when each unit was taken';
   return undefined;
 }

@@ -8,13 +8,16 @@ export type WhenUnavailable = 'local' | 'allow' | 'refuse';
 /** A named limit and how to apply it, as the user writes it. */
 export interface RuleOptions {
   readonly limit: Limit;
-  /** How it counts on a shared store, `'exact'` by default; see {@link Mode}. Not for `concurrency`, `slidingLog` or `countRefused`. */
+  /**
+   * How it counts on a shared store, `'exact'` by default; see {@link Mode}. Not for `concurrency`, `consecutiveFailures`, `slidingLog` or
+   * `countRefused`.
+   */
   readonly mode?: Mode;
   /** `'local'` (default): decide in memory by this process's share; `'allow'`; `'refuse'`. */
   readonly whenUnavailable?: WhenUnavailable;
   /** Only observe: `allowed` is true, `wouldAllow` is what the rule would have said. Default false. */
   readonly shadow?: boolean;
-  /** Refused requests take units too. Default false. */
+  /** Refused requests take units too. Default false. Not for `concurrency` or `consecutiveFailures`. */
   readonly countRefused?: boolean;
   /** Limits by plan; a check that names no plan, or one that is not here, gets `limit`. */
   readonly plans?: Readonly<Record<string, Limit>>;
@@ -35,7 +38,16 @@ export interface Rule {
 }
 
 const known = ['limit', 'mode', 'whenUnavailable', 'shadow', 'countRefused', 'plans'];
-const kinds: readonly LimitKind[] = ['tokenBucket', 'fixedWindow', 'slidingWindow', 'slidingLog', 'quota', 'concurrency', 'unlimited'];
+const kinds: readonly LimitKind[] = [
+  'tokenBucket',
+  'fixedWindow',
+  'slidingWindow',
+  'slidingLog',
+  'quota',
+  'concurrency',
+  'consecutiveFailures',
+  'unlimited',
+];
 
 function checkLimit(where: string, limit: unknown): Limit {
   if (typeof limit === 'object' && limit !== null && Object.isFrozen(limit) && kinds.includes((limit as Limit).kind)) return limit as Limit;
@@ -81,6 +93,12 @@ export function makeRule(name: string, options: RuleOptions): Rule {
     throw new ConfigError(
       'HEADGATE_BAD_RULE',
       `${where}.countRefused: a refused request holds nothing, so "concurrency" cannot count it; drop the option`,
+    );
+  }
+  if (countRefused && counted.has('consecutiveFailures')) {
+    throw new ConfigError(
+      'HEADGATE_BAD_RULE',
+      `${where}.countRefused: a refused attempt looked at no password, so "consecutiveFailures" does not count it; drop the option`,
     );
   }
   return Object.freeze({

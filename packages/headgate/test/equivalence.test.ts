@@ -23,6 +23,7 @@ function toCheck(asked: AskedCheck): Check {
   const limit = limitOf(asked.rule, asked.version);
   const bucket = limit.kind === 'tokenBucket';
   const concurrent = limit.kind === 'concurrency';
+  const countsRefused = asked.countRefused && !concurrent && limit.kind !== 'consecutiveFailures';
   const least = asked.least === 'force' ? 0 : asked.least === 'some' ? 1 : undefined;
   holders += 1;
   return {
@@ -32,7 +33,7 @@ function toCheck(asked: AskedCheck): Check {
     cost: asked.cost,
     ...(least !== undefined && !concurrent ? { least } : undefined),
     ...(bucket && asked.ahead > 0 && asked.least === 'cost' ? { aheadUs: asked.ahead } : undefined),
-    ...(asked.countRefused && !concurrent ? { countRefused: true } : undefined),
+    ...(countsRefused ? { countRefused: true } : undefined),
     ...(asked.shadow ? { shadow: true } : undefined),
     ...(concurrent ? { holder: `h${holders}` } : undefined),
   };
@@ -70,6 +71,11 @@ function verbsOf(store: Store | Model): Subject {
         case 'giveBack': {
           const receipt = receipts[op.nth % Math.max(1, receipts.length)];
           return receipt && store.giveBack({ receipt, units: Math.min(op.units, receipt.taken) });
+        }
+        case 'succeed': {
+          const attempts = receipts.filter(({ limit }) => limit.kind === 'consecutiveFailures');
+          const receipt = attempts[op.nth % Math.max(1, attempts.length)];
+          return receipt && store.giveBack({ receipt, units: receipt.taken, forget: true });
         }
         case 'extend': {
           const receipt = receipts.filter(({ limit }) => limit.kind === 'concurrency').at(op.nth % Math.max(1, receipts.length));

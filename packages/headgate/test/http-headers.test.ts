@@ -3,7 +3,17 @@ import { parseList } from 'structured-headers';
 import { describe, expect, it } from 'vitest';
 import type { Decision, GroupDecision } from '../src/decision.js';
 import { policyHeader, policyOf, rateLimitFields, rateLimitHeader, retryAfter } from '../src/http/index.js';
-import { concurrency, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket, unlimited, type Limit } from '../src/limit.js';
+import {
+  concurrency,
+  consecutiveFailures,
+  fixedWindow,
+  quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  unlimited,
+  type Limit,
+} from '../src/limit.js';
 
 const bucket = tokenBucket({ capacity: 20, refill: '2/s' });
 const login = fixedWindow({ limit: 5, window: '1m' });
@@ -57,6 +67,10 @@ describe('RateLimit-Policy', () => {
 
   it('counts what is held at once in concurrent requests, without a window', () => {
     expect(policy(concurrency({ limit: 3, expires: '5m' }))).toEqual({ name: 'p', q: 3, qu: 'concurrent-requests' });
+  });
+
+  it('counts consecutive failures for as long as they are remembered', () => {
+    expect(policy(consecutiveFailures())).toEqual({ name: 'p', q: 100, w: 34_560_000 });
   });
 
   it('makes one field of several, and none of unlimited rules', () => {
@@ -127,6 +141,27 @@ describe('RateLimit', () => {
 
   it('gives no time for a concurrency limit that passes, since nobody knows when a holder is done', () => {
     expect(state({ remaining: 2, resetAfterMs: 300_000 }, concurrency({ limit: 3, expires: '5m' }))).toEqual({ name: 'search', r: 2 });
+  });
+
+  it('tells how many attempts may begin before the first wait, and of a refused one the wait', () => {
+    const limit = consecutiveFailures({ firstWait: '30s', longestWait: '1h', forget: '400d' });
+    const resetAfterMs = 34_560_000_000;
+    expect(state({ remaining: 3, resetAfterMs }, limit)).toEqual({ name: 'search', r: 3, t: 30 });
+    expect(state({ remaining: 0, resetAfterMs }, limit)).toEqual({ name: 'search', r: 0, t: 30 });
+    expect(state({ remaining: 4, resetAfterMs: 0 }, limit)).toEqual({ name: 'search', r: 4, t: 30 });
+    // Forgotten before a wait could end.
+    expect(state({ remaining: 1, resetAfterMs: 5000 }, limit)).toEqual({ name: 'search', r: 1, t: 5 });
+    const fields = rateLimitFields([{ decision: refused({ retryAfterMs: 119_001, resetAfterMs }), limit }]);
+    expect(fields).toEqual({
+      'RateLimit-Policy': '"search";q=100;w=34560000',
+      RateLimit: '"search";r=0;t=120',
+      'Retry-After': '120',
+    });
+    expect(state({ allowed: false, remaining: 4, retryAfterMs: Infinity, resetAfterMs: 0 }, limit)).toEqual({
+      name: 'search',
+      r: 4,
+      t: 30,
+    });
   });
 
   it('invents no numbers while the shared store is away', () => {
@@ -221,6 +256,7 @@ describe('Retry-After', () => {
       slidingLog({ limit: 9, window: '1m' }),
       quota({ limit: 9, period: 'month' }),
       concurrency({ limit: 3, expires: '5m' }),
+      consecutiveFailures(),
     ];
     const answer = fc.record({
       limit: fc.constantFrom(...limits),

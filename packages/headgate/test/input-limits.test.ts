@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { concurrency, createLimiter, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket } from '../src/index.js';
+import {
+  concurrency,
+  consecutiveFailures,
+  createLimiter,
+  fixedWindow,
+  quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../src/index.js';
 import { expectConfigError, limiterToMisuse, wrong } from './support/wrong-input.js';
 
 const { store, limiter } = limiterToMisuse();
@@ -61,6 +70,43 @@ describe('limits with numbers that cannot work', () => {
     expect(fixedWindow({ limit: 9e9, window: '1m' }).limit).toBe(9e9);
   });
 
+  it('consecutive failures count to 100,000, from 1 on, and all of it may be left out', async () => {
+    expect(consecutiveFailures()).toEqual({
+      kind: 'consecutiveFailures',
+      limit: 100,
+      free: 3,
+      firstWaitUs: 30_000_000,
+      longestWaitUs: 3_600_000_000,
+      forgetUs: 34_560_000_000_000,
+    });
+    for (const [shown, value] of [...badLimits, ['100001', 100_001] as const, ['0', 0] as const]) {
+      if (value === undefined) continue;
+      const make = () => consecutiveFailures({ limit: wrong(value) });
+      await expectConfigError(make, 'HEADGATE_BAD_LIMIT', 'consecutiveFailures.limit', `got ${shown}`, 'whole number from 1 to 100000');
+    }
+    for (const [shown, value] of badLimits) {
+      if (value === undefined) continue;
+      const make = () => consecutiveFailures({ free: wrong(value) });
+      await expectConfigError(make, 'HEADGATE_BAD_LIMIT', 'consecutiveFailures.free', `got ${shown}`, 'whole number from 0 to 100000');
+    }
+    expect(consecutiveFailures({ limit: 1, free: 100_000 })).toMatchObject({ limit: 1, free: 100_000 });
+  });
+
+  it('the waits of consecutive failures grow, and end before they are forgotten', async () => {
+    const firstWait = '2h';
+    await expectConfigError(
+      () => consecutiveFailures({ firstWait }),
+      'HEADGATE_BAD_OPTION',
+      'consecutiveFailures.longestWait: shorter than firstWait, "2h"; got "1h"',
+    );
+    await expectConfigError(
+      () => consecutiveFailures({ forget: 3_599_999 }),
+      'HEADGATE_BAD_OPTION',
+      'consecutiveFailures.forget: shorter than longestWait, "1h"; got 3599999',
+    );
+    expect(consecutiveFailures({ firstWait, longestWait: '2h', forget: '2h' })).toMatchObject({ forgetUs: 7_200_000_000 });
+  });
+
   const badDurations: [shown: string, duration: unknown, why: string][] = [
     ['0', 0, 'shorter than 1 ms'],
     ['-5', -5, 'shorter than 1 ms'],
@@ -90,6 +136,8 @@ describe('limits with numbers that cannot work', () => {
       ['acquire.maxWait', () => limiter.acquire('bucket', 'key', { maxWait: window })],
       ['ban', () => limiter.ban('bucket', 'key', window)],
     ];
+    for (const name of ['firstWait', 'longestWait', 'forget'])
+      if (value !== undefined) makers.push([`consecutiveFailures.${name}`, () => consecutiveFailures({ [name]: window })]);
     if (value !== undefined) makers.push(['createLimiter.deadline', () => createLimiter({ rules: {}, deadline: window })]);
     for (const [where, make] of makers) await expectConfigError(make, 'HEADGATE_BAD_DURATION', where, why, `got ${shown}`, 'such as "10s"');
     expect(store.calls).toEqual([]);

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { concurrency, createLimiter, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket, unlimited } from '../src/index.js';
+import {
+  concurrency,
+  consecutiveFailures,
+  createLimiter,
+  fixedWindow,
+  quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  unlimited,
+} from '../src/index.js';
 import { expectConfigError, wrong } from './support/wrong-input.js';
 
 const one = (rule: unknown) => () => createLimiter({ rules: { a: wrong(rule) } });
@@ -35,6 +45,7 @@ describe('modes that cannot work', () => {
         'rule "a".mode',
         'concurrency',
       );
+      await expectConfigError(one({ limit: consecutiveFailures(), mode }), 'HEADGATE_BAD_RULE', 'only "exact" here', 'consecutiveFailures');
       await expectConfigError(one({ limit: slidingLog({ limit: 3, window: '5m' }), mode }), 'HEADGATE_BAD_RULE', 'slidingLog');
       await expectConfigError(one({ limit: minute, mode, countRefused: true }), 'HEADGATE_BAD_RULE', 'countRefused');
       const plans = { pro: slidingLog({ limit: 3, window: '5m' }) };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   concurrency,
+  consecutiveFailures,
   createLimiter,
   fixedWindow,
   memoryStore,
@@ -104,6 +105,7 @@ describe('options that do not exist', () => {
     ['slidingLog', 'LIMIT', () => slidingLog(wrong({ LIMIT: 1, window: '1s' })), 'did you mean "limit"?'],
     ['quota', 'timezone', () => quota(wrong({ limit: 1, period: 'day', timezone: 'UTC' })), 'did you mean "timeZone"?'],
     ['concurrency', 'ttl', () => concurrency(wrong({ limit: 1, ttl: '1m' })), 'known options: limit, expires'],
+    ['consecutiveFailures', 'firstwait', () => consecutiveFailures(wrong({ firstwait: '30s' })), 'did you mean "firstWait"?'],
     ['createLimiter', 'rule', () => createLimiter(wrong({ rules: {}, rule: {} })), 'known options: store, rules'],
     ['createLimiter', 'deadlineMs', () => createLimiter(wrong({ rules: {}, deadlineMs: 5 })), 'did you mean "deadline"?'],
     ['createLimiter', 'constructor', () => createLimiter(wrong({ rules: {}, constructor: 5 })), 'known options'],

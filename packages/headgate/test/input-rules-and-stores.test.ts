@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { concurrency, createLimiter, memoryStore, tokenBucket } from '../src/index.js';
+import { concurrency, consecutiveFailures, createLimiter, memoryStore, tokenBucket } from '../src/index.js';
 import { redisStore } from '../src/stores/redis/index.js';
 import { expectConfigError, limiterToMisuse, thrownBy, wrong } from './support/wrong-input.js';
 
@@ -54,6 +54,8 @@ describe('limiters, rules and stores that cannot work', () => {
       'HEADGATE_BAD_RULE',
       'drop the option',
     );
+    const plans = { known: consecutiveFailures() };
+    await expectConfigError(one({ limit, plans, countRefused: true }), 'HEADGATE_BAD_RULE', 'consecutiveFailures', 'drop the option');
   });
 
   it('a rule whose name no header can carry', async () => {

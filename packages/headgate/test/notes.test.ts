@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { concurrency, createLimiter, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket } from '../src/index.js';
+import {
+  concurrency,
+  consecutiveFailures,
+  createLimiter,
+  fixedWindow,
+  quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../src/index.js';
 import type { CountedLimit, LimiterOptions, RuleOptions } from '../src/index.js';
 import { notes } from '../src/layers/notes.js';
 import { fakeClock } from '../src/testing/index.js';
@@ -317,13 +326,14 @@ describe('the notes', () => {
     slidingWindow({ limit: size, window: seconds * 1000 }),
     slidingLog({ limit: size, window: seconds * 1000 }),
     quota({ limit: size, period: 'hour' }),
+    consecutiveFailures({ limit: 2 * size, free: size - 1, firstWait: 100, longestWait: seconds * 1000, forget: seconds * 2000 }),
   ];
 
   it('never refuse what the store would have passed, nor promise a retry that would not pass', async () => {
     const steps = fc.array(fc.record({ cost: fc.integer({ min: 1, max: 7 }), wait: fc.integer({ min: 0, max: 900 }) }), { maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(
-        fc.integer({ min: 0, max: 5 }),
+        fc.integer({ min: 0, max: 6 }),
         fc.integer({ min: 1, max: 6 }),
         fc.integer({ min: 1, max: 4 }),
         steps,

@@ -4,6 +4,7 @@ import { monitor } from '../../../test/support/monitor.js';
 import { startRedis, type RedisServer } from '../../../test/support/redis.js';
 import {
   concurrency,
+  consecutiveFailures,
   createLimiter,
   fixedWindow,
   memoryStore,
@@ -72,6 +73,7 @@ function everyLimit(limit: number, ms = 3_600_000): Record<string, CountedLimit>
     log: slidingLog({ limit, window: ms }),
     quota: quota({ limit, period: 'year' }),
     holders: concurrency({ limit, expires: ms }),
+    failures: consecutiveFailures({ limit, free: limit - 1, longestWait: '30s', forget: ms }),
   };
 }
 
@@ -139,6 +141,7 @@ describe('over many servers', () => {
       quota: ['quota', { limit: 1, period: 'year' }],
       hourly: ['quota', { limit: 1, period: 'hour' }],
       holders: ['concurrency', { limit: 1, expires: '10s' }],
+      failures: ['consecutiveFailures', { free: 0, firstWait: '10s' }],
     };
     const day = 86_400_000;
     const workers = await Promise.all([0, 120_000, -120_000, 40 * day, -400 * day].map((skewMs) => worker(rules, skewMs)));
@@ -406,6 +409,7 @@ describe('what Redis is asked', () => {
       sliding: slidingWindow({ limit: 3, window: short }),
       log: slidingLog({ limit: 3, window: short }),
       holders: concurrency({ limit: 3, expires: short }),
+      failures: consecutiveFailures({ limit: 3, firstWait: 100, longestWait: 100, forget: short }),
     };
     const limiter = limiterOf(rulesOf(limits));
     for (const rule of Object.keys(limits)) {

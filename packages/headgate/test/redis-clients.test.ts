@@ -2,7 +2,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startCluster, type RedisCluster } from '../../../test/support/cluster.js';
 import { startRedis, type RedisServer } from '../../../test/support/redis.js';
 import { startSentinel, type SentinelSetup } from '../../../test/support/sentinel.js';
-import { concurrency, createLimiter, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket } from '../src/index.js';
+import {
+  concurrency,
+  consecutiveFailures,
+  createLimiter,
+  fixedWindow,
+  quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../src/index.js';
 import { redisStore } from '../src/stores/redis/index.js';
 import { windowAwayFromEdge } from './support/away-from-edges.js';
 import { clusterClients, sentinelClients, singleClients } from './support/clients.js';
@@ -30,6 +39,7 @@ const rules = {
   log: { limit: slidingLog({ limit: 5, window: '1h' }) },
   quota: { limit: quota({ limit: 5, period: 'year' }) },
   jobs: { limit: concurrency({ limit: 5, expires: '1h' }) },
+  login: { limit: consecutiveFailures({ limit: 5, free: 4 }) },
 } as const;
 const names = Object.keys(rules) as (keyof typeof rules)[];
 

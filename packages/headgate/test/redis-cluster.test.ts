@@ -2,7 +2,16 @@ import { Cluster, Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startCluster, type RedisCluster } from '../../../test/support/cluster.js';
 import { monitor } from '../../../test/support/monitor.js';
-import { concurrency, createLimiter, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket } from '../src/index.js';
+import {
+  concurrency,
+  consecutiveFailures,
+  createLimiter,
+  fixedWindow,
+  quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../src/index.js';
 import { redisStore } from '../src/stores/redis/index.js';
 import { windowAwayFromEdge } from './support/away-from-edges.js';
 
@@ -38,6 +47,7 @@ const rules = {
   log: { limit: slidingLog({ limit: 3, window: '1h' }) },
   quota: { limit: quota({ limit: 3, period: 'year' }) },
   jobs: { limit: concurrency({ limit: 3, expires: '1h' }) },
+  login: { limit: consecutiveFailures({ limit: 3, free: 2 }) },
 } as const;
 const names = Object.keys(rules) as (keyof typeof rules)[];
 

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startRedis, type RedisServer } from '../../../test/support/redis.js';
-import { concurrency, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket } from '../src/index.js';
+import { concurrency, consecutiveFailures, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket } from '../src/index.js';
 import type { Check, CountedLimit, Receipt, Store } from '../src/index.js';
 import { receiptOf, returnableUntil } from '../src/stores/outcome.js';
 import { redisStore } from '../src/stores/redis/index.js';
@@ -122,6 +122,15 @@ const kinds: readonly Kind[] = [
     format: /^C([\w-]+:\d{16}:\d+,)+$/,
     used: (state) => holdersOf(state).reduce((sum, [, , cost]) => sum + cost, 0),
     neededUntil: (state) => Math.max(...holdersOf(state).map(([, until]) => until)),
+  },
+  {
+    name: 'a count of failures',
+    letter: 'a',
+    limit: consecutiveFailures({ limit: 10, free: 9, longestWait: '1m', forget: ms }),
+    // A pair of the last attempt's time and the count, and the first attempt's time in 7 bytes.
+    format: /^[\x00-\x1f][\x00-\xff]{11}[\x00-\x1f][\x00-\xff]{6}$/,
+    used: (state) => counted(state.slice(0, 12)),
+    neededUntil: (state) => timeOf(state.slice(0, 12)) + ms * us,
   },
 ];
 
@@ -271,7 +280,7 @@ describe.each(kinds.map((kind) => [kind.name, kind] as const))('%s in Redis', (_
       expectTtlUntil(banned, banned.bannedUntil);
       expect(await store.extend({ ...first, holder: 'nobody' })).toBe(false);
     });
-  } else {
+  } else if (limit.kind !== 'consecutiveFailures') {
     it('takes refused requests too where they count', async () => {
       await take(10);
       expect((await take(2, { countRefused: true })).allowed).toBe(false);
@@ -302,6 +311,68 @@ describe('a state of the previous sliding window', () => {
     expect(previous).toBeGreaterThan(0);
     expectTtlUntil(after, (end ?? 0) + 500_000);
   });
+});
+
+describe('a count of failures', () => {
+  const limit = consecutiveFailures({ limit: 10, free: 9 });
+  const key = 'hg:2{key}a:rule';
+  const target = { rule: 'rule', key: 'key', kinds: [limit.kind] };
+  const check: Check = { rule: 'rule', key: 'key', limit, cost: 1 };
+
+  async function attempt(): Promise<Receipt> {
+    const decided = await store.decide({ checks: [check] });
+    const receipt = decided.outcomes[0] && receiptOf(check, decided.outcomes[0], decided);
+    if (receipt === undefined) throw new Error('nothing was taken');
+    return receipt;
+  }
+
+  it('knows when its first and its last attempt began, and lasts 400 days from the last', async () => {
+    const first = await attempt();
+    const last = await attempt();
+    const found = await present(key);
+    const state = bytesOf(found.state);
+    expect(wholeAt(state, 0, 7)).toBe(last.takenAt);
+    expect(wholeAt(state, 12, 19)).toBe(first.takenAt);
+    expect(last.takenAt).toBeGreaterThan(first.takenAt);
+    expectTtlUntil(found, last.takenAt + 400 * 24 * 60 * minute);
+  });
+
+  it('is gone with a success, or with its last attempt, and marks nothing for a success', async () => {
+    await attempt();
+    expect(await store.giveBack({ receipt: await attempt(), units: 1, forget: true })).toBe(2);
+    expect(await client.keys('*')).toEqual([]);
+    expect(await store.giveBack({ receipt: await attempt(), units: 1 })).toBe(1);
+    expect(await client.keys('*')).toEqual([]);
+  });
+
+  it('leaves the ban, and its TTL, to a banned key', async () => {
+    const receipt = await attempt();
+    await store.ban(target, minute);
+    await store.giveBack({ receipt, units: 1, forget: true });
+    const banned = await present(key);
+    expect(banned.state).toBe('');
+    expectTtlUntil(banned, banned.bannedUntil);
+    await store.unban(target);
+    expect(await client.keys('*')).toEqual([]);
+  });
+
+  it('an attempt is marked as taken back for a day, however long it counts', async () => {
+    const receipt = await attempt();
+    await attempt();
+    await store.giveBack({ receipt, units: 1, onceId: 'once' });
+    expectTtlUntil(await present('hg:2{key}1:once'), receipt.takenAt + 24 * 60 * minute);
+  });
+
+  it.each(['', 'x'.repeat(19), '!', 'hello', '\x00'.repeat(12), '\x00'.repeat(20)])(
+    'is never read out of something else: %j',
+    async (text) => {
+      await client.set(key, text);
+      const receipt = { rule: 'rule', key: 'key', limit, taken: 1, takenAt: Date.now() * us, degraded: false };
+      if (text !== '') await expect(store.decide({ checks: [check] })).rejects.toMatchObject({ code: 'HEADGATE_FOREIGN_VALUE' });
+      expect(await store.giveBack({ receipt, units: 1, forget: true })).toBe(0);
+      expect(await client.get(key)).toBe(text);
+    },
+  );
 });
 
 describe('a packed state', () => {

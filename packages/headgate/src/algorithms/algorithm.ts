@@ -40,6 +40,8 @@ export interface Back<L extends CountedLimit, S> {
   readonly receipt: Receipt & { readonly limit: L };
   readonly now: number;
   readonly units: number;
+  /** Consecutive failures only: all that is counted is forgotten, as the attempt succeeded. */
+  readonly forget?: boolean | undefined;
 }
 
 export interface Description {
@@ -48,6 +50,8 @@ export interface Description {
   readonly retryAfterUs: number;
   readonly resetAfterUs: number;
   readonly windowEnd?: number;
+  /** Of consecutive failures: how many are counted. */
+  readonly failures?: number;
 }
 
 /**

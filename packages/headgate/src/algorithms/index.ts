@@ -1,6 +1,7 @@
 import type { CountedLimit } from '../limit.js';
 import type { Algorithm } from './algorithm.js';
 import { concurrencyAlgorithm } from './concurrency.js';
+import { consecutiveFailuresAlgorithm } from './consecutive-failures.js';
 import { slidingLogAlgorithm } from './sliding-log.js';
 import { slidingWindowAlgorithm } from './sliding-window.js';
 import { tokenBucketAlgorithm } from './token-bucket.js';
@@ -15,6 +16,7 @@ const algorithms = {
   slidingLog: slidingLogAlgorithm,
   quota: quotaAlgorithm,
   concurrency: concurrencyAlgorithm,
+  consecutiveFailures: consecutiveFailuresAlgorithm,
 };
 
 /** The arithmetic of a kind of limit. The state's type is the algorithm's own business. */

@@ -53,6 +53,8 @@ function parametersOf(limit: Limit): string | undefined {
     }
     case 'concurrency':
       return `;q=${units(limit.limit)};qu="concurrent-requests"`;
+    case 'consecutiveFailures':
+      return `;q=${units(limit.limit)};w=${seconds(limit.forgetUs)}`;
     case 'unlimited':
       return undefined;
   }
@@ -99,7 +101,8 @@ const list = (members: readonly (string | undefined)[]): string | undefined => {
  * The value of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11, section 3): for each limit its quota `q` in units and
  * its window `w` in seconds, rounded up. A token bucket's `w` is the time from empty to full; a concurrency limit has none, and
  * says `qu="concurrent-requests"`; a quota has one only where the period's length never changes: hours, and days and weeks in
- * UTC. Undefined if there is nothing but unlimited rules: then send no field.
+ * UTC; of consecutive failures `w` is how long they are remembered. Undefined if there is nothing but unlimited rules: then send no
+ * field.
  *
  * @example
  * ```ts
@@ -117,11 +120,13 @@ export function policyHeader(policies: readonly Policy[]): string | undefined {
  * Seconds within which the client can use no more than what remains; undefined where time says nothing. For a refusal, when to
  * come again; for a window, when it ends. A bucket has no end: its `t` is the time in which as many units flow back as remain, so
  * that "r in every t" is a pace it keeps up with. (The time to full is not: with 19 of 20 left at 2/s it would say 19 a second.)
+ * After the attempts that are left the first wait begins, if not a longer one.
  */
 function effectiveWindow({ decision, limit }: Answered): number | undefined {
   const { allowed, remaining, retryAfterMs, resetAfterMs } = decision;
   if (!allowed && Number.isFinite(retryAfterMs)) return seconds(retryAfterMs * 1000);
   if (limit.kind === 'concurrency' || !Number.isFinite(resetAfterMs)) return undefined;
+  if (limit.kind === 'consecutiveFailures') return seconds(Math.min(limit.firstWaitUs, resetAfterMs > 0 ? resetAfterMs * 1000 : Infinity));
   if (limit.kind !== 'tokenBucket') return seconds(resetAfterMs * 1000);
   // An empty bucket, or one in debt, has its next unit when all the others are still missing.
   return seconds(remaining > 0 ? remaining * emissionUs(limit) : resetAfterMs * 1000 - (limit.capacity - 1) * emissionUs(limit));
@@ -152,9 +157,10 @@ function told(answers: readonly Answered[]): readonly Answered[] {
 /**
  * The value of `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11, section 4): for each rule the units left, `r`, and the
  * seconds `t`, rounded up, within which the client can use no more than those: to the end of a window, and for a token bucket
- * the time in which as many flow back. Of a rule that refused, `t` is the wait; a concurrency limit that passes has none. Left
- * out are unlimited and shadow rules, and what was decided without the shared store: that is no number to plan with. Of several
- * keys of one rule, without `partitionKey` only the tightest is told. Undefined if nothing is left: then send no field.
+ * the time in which as many flow back; of consecutive failures the first wait, though a longer one may have begun. Of a rule that
+ * refused, `t` is the wait; a concurrency limit that passes has none. Left out are unlimited and shadow rules, and what was decided
+ * without the shared store: that is no number to plan with. Of several keys of one rule, without `partitionKey` only the tightest is
+ * told. Undefined if nothing is left: then send no field.
  *
  * @example
  * ```ts

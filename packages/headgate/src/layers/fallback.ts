@@ -1,7 +1,10 @@
+import type { AttemptsState } from '../algorithms/consecutive-failures.js';
 import type { Clock } from '../clock.js';
 import { sizeOf, type CountedLimit } from '../limit.js';
+import type { LocalMemoryStore } from '../stores/memory.js';
 import { passes } from '../stores/outcome.js';
-import type { Check, Group, GroupOutcome, Outcome, Store } from '../stores/store.js';
+import type { Check, Group, GroupOutcome, Outcome } from '../stores/store.js';
+import { attemptsInShare, shareOfAttempts, stricter } from './attempts.js';
 import type { LastAnswers } from './last-answers.js';
 import type { Ledger } from './ledger.js';
 
@@ -11,6 +14,7 @@ const unknownWaitUs = 1_000_000;
 /** This process's share of a limit: an equal part for each process of the fleet, at least 1 unit (0 stays 0). */
 export function shareOf(limit: CountedLimit, fleet: number): CountedLimit {
   if (fleet === 1) return limit;
+  if (limit.kind === 'consecutiveFailures') return shareOfAttempts(limit, fleet);
   const size = sizeOf(limit);
   const share = size === 0 ? 0 : Math.max(1, Math.floor(size / fleet));
   if (limit.kind === 'tokenBucket') return Object.freeze({ ...limit, capacity: share, creditUs: limit.creditUs * fleet });
@@ -37,7 +41,7 @@ function shares(fleetSize: () => number): (limit: CountedLimit) => CountedLimit 
 
 export interface FallbackOptions {
   /** Decides by this process's share. */
-  readonly local: Pick<Store, 'ban' | 'unban'> & { decideNow(group: Group): GroupOutcome };
+  readonly local: Pick<LocalMemoryStore, 'ban' | 'unban' | 'decideNow' | 'adjust'>;
   /** The store's clock, as this process believes it to be. */
   readonly clock: Clock;
   readonly fleetSize: () => number;
@@ -84,8 +88,13 @@ export function fallback({ local, clock, fleetSize, answers, ledger }: FallbackO
     }
     // Lifted by another process since.
     void local.unban({ rule, key, kinds: [basis.kind] }).catch(() => undefined);
-    const units = left.units === 0 ? 0 : Math.max(1, Math.floor(left.units / fleetSize()));
     const look = { rule, key, limit: basis, cost: 1 };
+    if (check.limit.kind === 'consecutiveFailures' && left.attempts !== undefined) {
+      const known = attemptsInShare(left.attempts, check.limit, fleetSize());
+      local.adjust(look, (state) => stricter(state as AttemptsState, known));
+      return;
+    }
+    const units = left.units === 0 ? 0 : Math.max(1, Math.floor(left.units / fleetSize()));
     const here = local.decideNow({ checks: [look], dry: true }).outcomes[0]?.remaining ?? 0;
     if (here > units) local.decideNow({ checks: [{ ...look, cost: here - units, least: 0 }] });
   }
@@ -115,6 +124,8 @@ export function fallback({ local, clock, fleetSize, answers, ledger }: FallbackO
     group.checks.forEach((check, index) => {
       const { whenUnavailable, least, limit, cost } = check;
       if (limit.kind === 'concurrency' || whenUnavailable === 'refuse' || !concerns(check)) return;
+      // Whether they failed is not known: nobody has a receipt to tell it by.
+      if (limit.kind === 'consecutiveFailures' && whenUnavailable === 'allow' && least !== 0) return;
       const whole = whenUnavailable === 'allow' || least === 0;
       const units = whole ? cost : (decided.outcomes[index]?.taken ?? 0);
       if (units > 0) ledger.owe(check, whole ? limit : share(limit), units);

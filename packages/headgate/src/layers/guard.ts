@@ -288,14 +288,34 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
     return units;
   }
 
+  /** The attempt succeeded. Where the store cannot be told, nothing is forgotten here either: its count stays. */
+  async function forget(item: GiveBack): Promise<number> {
+    const { rule, key, limit, degraded } = item.receipt;
+    const target = { rule, key, kinds: [limit.kind] };
+    const units = degraded ? await local.giveBack(item) : await within('give back', () => store.giveBack(item));
+    if (units === 0) return 0;
+    ledger.forget(target);
+    answers.forget(target);
+    if (!degraded) await local.reset(target);
+    // What failed before the outage is forgotten too, if the store is there: it knows of no attempt as late as this one.
+    else attempt(() => store.giveBack({ ...item, receipt: { ...item.receipt, takenAt: storeClock.nowUs() } })).catch(nobody);
+    return units;
+  }
+
+  function giveBack(item: GiveBack): Promise<number> {
+    if (item.forget === true) return forget(item);
+    return item.receipt.degraded ? giveBackHere(item) : within('give back', () => store.giveBack(item));
+  }
+
   return {
     decide,
-    giveBack: (item: GiveBack) => (item.receipt.degraded ? giveBackHere(item) : within('give back', () => store.giveBack(item))),
+    giveBack,
     claim: (receipt, onceId) => (receipt.degraded ? local.claim(receipt, onceId) : within('claim', () => store.claim(receipt, onceId))),
     ...(store.meet && { meet: (meeting: Meeting) => within('meet', () => store.meet?.(meeting) ?? Promise.resolve([])) }),
     extend: (receipt) => (receipt.degraded ? here(receipt, (of) => of.extend(receipt)) : within('extend', () => store.extend(receipt))),
     async reset(target) {
       ledger.forget(target);
+      answers.forget(target);
       await local.reset(target);
       await within('reset', () => store.reset(target));
     },

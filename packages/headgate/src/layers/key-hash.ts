@@ -1,4 +1,9 @@
-import type { Check } from '../stores/store.js';
+/** What a key's budget is told apart by. */
+export interface Place {
+  readonly rule: string;
+  readonly key: string;
+  readonly limit: { readonly kind: string };
+}
 
 /** Where keys are in a table that keeps no keys: FNV-1a (32 bits) twice in one pass. */
 export class KeyHash {
@@ -6,7 +11,7 @@ export class KeyHash {
   print = 0;
 
   /** The place of a key among so many, a power of two. */
-  placeOf({ rule, key, limit }: Check, places: number): number {
+  placeOf({ rule, key, limit }: Place, places: number): number {
     // No two kinds share both.
     let hash = 0x811c9dc5 ^ (limit.kind.length << 8) ^ limit.kind.charCodeAt(0);
     let print = 0x2f0b4c47;

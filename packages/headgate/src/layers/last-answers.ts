@@ -1,5 +1,5 @@
 import { millionth } from '../limit.js';
-import type { Check, Outcome } from '../stores/store.js';
+import type { Check, Outcome, Target } from '../stores/store.js';
 import { KeyHash } from './key-hash.js';
 
 /** Keys whose last answer is remembered; a newer one with the same place in the table replaces an older. */
@@ -8,6 +8,8 @@ const places = 32_768;
 /** What a key has left, as far as this process knows. */
 export interface Left {
   readonly units: number;
+  /** Of consecutive failures: those counted, and when the last attempt began. */
+  readonly attempts?: { readonly count: number; readonly last: number };
   /** The end of a ban, microseconds since 1970 by the store's clock; 0 if none. */
   readonly bannedUntil: number;
 }
@@ -19,8 +21,8 @@ export interface Left {
 export class LastAnswers {
   readonly #prints = new Uint32Array(places);
   /**
-   * For each place: units remaining, when that was, and until when it holds (the end of the window, or of a ban; buckets refill
-   * instead). Side by side, as every check touches another place.
+   * For each place: units remaining (of consecutive failures, those counted), when that was, and until when it holds (the end of the
+   * window, or of a ban; buckets refill instead). Side by side, as every check touches another place.
    */
   readonly #figures = new Float64Array(places * 3);
 
@@ -30,9 +32,17 @@ export class LastAnswers {
     const place = this.#hash.placeOf(check, places);
     const banned = outcome.reason === 'banned';
     this.#prints[place] = this.#hash.print;
-    this.#figures[place * 3] = banned ? -1 : outcome.remaining;
+    this.#figures[place * 3] = banned ? -1 : (outcome.failures ?? outcome.remaining);
     this.#figures[place * 3 + 1] = now;
     this.#figures[place * 3 + 2] = banned ? now + outcome.retryAfterUs : (outcome.windowEnd ?? now + outcome.resetAfterUs);
+  }
+
+  /** Nothing is known of a key any more. */
+  forget({ rule, key, kinds }: Target): void {
+    for (const kind of kinds) {
+      const place = this.#hash.placeOf({ rule, key, limit: { kind } }, places);
+      if (this.#prints[place] === this.#hash.print) this.#figures[place * 3 + 1] = 0;
+    }
   }
 
   /** What a key has left at `now`, by the store's clock; undefined if that is not known, or it has its full limit again. */
@@ -42,6 +52,10 @@ export class LastAnswers {
     if (at === 0 || this.#prints[place] !== this.#hash.print || now >= until) return undefined;
     if (remaining < 0) return { units: 0, bannedUntil: until };
     const { limit } = check;
+    if (limit.kind === 'consecutiveFailures') {
+      // Of a limit that forgets later than it did, the answer's time is nearer.
+      return { units: 0, bannedUntil: 0, attempts: { count: remaining, last: Math.min(at, until - limit.forgetUs) } };
+    }
     if (limit.kind !== 'tokenBucket') return { units: remaining, bannedUntil: 0 };
     const flowed = (Math.max(0, now - at) * limit.creditUnits) / limit.creditUs / millionth;
     return { units: Math.min(limit.capacity, Math.floor(remaining + flowed)), bannedUntil: 0 };

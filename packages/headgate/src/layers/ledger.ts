@@ -137,7 +137,8 @@ export class Ledger {
     const algorithm = algorithmOf(basis.kind);
     const look = { limit: basis, now: this.#options.clock.nowUs(), cost: 1 };
     const current = algorithm.current(state, basis, look.now);
-    return sizeOf(basis) - algorithm.describe({ ...look, view: algorithm.view({ ...look, state: current }) }).remaining;
+    const { remaining, failures } = algorithm.describe({ ...look, view: algorithm.view({ ...look, state: current }) });
+    return failures === undefined ? sizeOf(basis) - remaining : Math.min(sizeOf(basis), failures);
   }
 
   #charge(entry: Entry): Promise<boolean> {

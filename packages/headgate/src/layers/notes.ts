@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { sizeOf, type CountedLimit } from '../limit.js';
+import { largestCost, type CountedLimit } from '../limit.js';
 import { costsTogether, unasked } from '../stores/outcome.js';
 import type { Check, Group, GroupOutcome, Outcome, Store, Ticket } from '../stores/store.js';
 import { Notebook, type Note } from './notebook.js';
@@ -30,7 +30,7 @@ const notable = ({ limit, countRefused, shadow, least, aheadUs }: Check): boolea
 /** When a cost above the noted one may pass, by this process's clock: no earlier than it really could. */
 function retryAtOf(note: Note, { limit, cost }: Check): number {
   if (cost === note.cost || note.reason === 'banned') return note.retryAt;
-  if (cost > sizeOf(limit)) return Number.POSITIVE_INFINITY;
+  if (cost > largestCost(limit)) return Number.POSITIVE_INFINITY;
   if (limit.kind === 'tokenBucket') return note.retryAt + Math.ceil(((cost - note.cost) * 1e6 * limit.creditUs) / limit.creditUnits);
   // Within one window all costs that fit wait for its end; where units come back one by one, the end of them is enough.
   return limit.kind === 'fixedWindow' || limit.kind === 'quota' ? note.retryAt : Math.max(note.retryAt, note.resetAt);

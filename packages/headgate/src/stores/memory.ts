@@ -49,13 +49,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return createMemoryStore(options);
 }
 
-/** `memoryStore`, and what only the layers use. */
+/** A memory store, and what only the layers use. */
 export interface LocalMemoryStore extends MemoryStore {
   decideNow(group: Group): GroupOutcome;
+  /** Changes a budget's state, given as it is now, as its limit's algorithm has it. */
+  adjust(check: Check, change: (state: unknown) => unknown): void;
   /** Drops some of what has expired: nothing is added any more by which it would leave. */
   tidy(): void;
 }
 
+/** `memoryStore`, with what only the layers use. */
 export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore {
   rejectUnknownOptions('memoryStore', options, ['maxKeys', 'clock']);
   const { maxKeys = 100_000, clock = systemClock() } = options;
@@ -199,6 +202,13 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
     return { now, allowed, outcomes, source: 'store', degraded: false };
   }
 
+  function adjust(check: Check, change: (state: unknown) => unknown): void {
+    const now = clock.nowUs();
+    const slot = open(check, now);
+    slot.state = change(slot.base);
+    save(slot, check, now);
+  }
+
   /** True once for each id, for as long as it matters; false if there is no room to remember it. */
   function redeem(id: string, until: number, now: number): boolean {
     const page = redeemed.page('', '');
@@ -209,15 +219,22 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
     return true;
   }
 
-  function giveBackNow({ receipt, units, onceId }: GiveBack): number {
+  function giveBackNow({ receipt, units, onceId, forget }: GiveBack): number {
     assertOpen();
     const now = clock.nowUs();
     const stored = budgets.page(receipt.rule, receipt.limit.kind).get(receipt.key);
     if (stored?.state === undefined || stored.expiresAt <= now) return 0;
-    const { state, returned } = algorithmOf(receipt.limit.kind).giveBack({ stored: stored.state, receipt, now, units });
+    const algorithm = algorithmOf(receipt.limit.kind);
+    const { state, returned } = algorithm.giveBack({ stored: stored.state, receipt, now, units, forget });
     if (returned === 0 || (onceId !== undefined && !redeem(onceId, returnableUntil(receipt), now))) return 0;
     // Perhaps no longer closed; the next check finds out how full it is.
     stored.state = state;
+    const isFull = algorithm.expiresAt(state, receipt.limit, now) <= now;
+    if (isFull && stored.bannedUntil <= now) {
+      budgets.delete(stored);
+      return returned;
+    }
+    if (isFull) stored.expiresAt = stored.bannedUntil;
     budgets.refill(stored, Math.max(1, stored.fullness));
     return returned;
   }
@@ -252,6 +269,7 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
   return {
     local: true,
     decideNow,
+    adjust,
     decide: async (group) => decideNow(group),
     giveBack: async (item) => giveBackNow(item),
     async claim(receipt, onceId) {

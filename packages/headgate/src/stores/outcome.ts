@@ -1,3 +1,4 @@
+import { refundableUntil } from '../algorithms/consecutive-failures.js';
 import { algorithmOf } from '../algorithms/index.js';
 import { tokenBucketAlgorithm, turnAfterUs } from '../algorithms/token-bucket.js';
 import { millionth } from '../limit.js';
@@ -24,7 +25,7 @@ export function outcomeOf({ check, cost, now, view, allowed, taken, bannedUntil 
     const left = bannedUntil - now;
     return { allowed: false, taken: 0, remaining: 0, retryAfterUs: left, resetAfterUs: left, reason: 'banned' };
   }
-  const { remaining, retryAfterUs, resetAfterUs, windowEnd } = algorithmOf(limit.kind).describe({ view, limit, now, cost });
+  const { remaining, retryAfterUs, resetAfterUs, windowEnd, failures } = algorithmOf(limit.kind).describe({ view, limit, now, cost });
   const never = retryAfterUs === Number.POSITIVE_INFINITY;
   const inPart = taken > 0 && taken < check.cost;
   // Assigned, not spread: every check makes one.
@@ -37,6 +38,7 @@ export function outcomeOf({ check, cost, now, view, allowed, taken, bannedUntil 
     reason: allowed ? 'ok' : never ? 'cost-above-limit' : 'limited',
   };
   if (windowEnd !== undefined) outcome.windowEnd = windowEnd;
+  if (failures !== undefined) outcome.failures = failures;
   if (allowed && check.aheadUs !== undefined && limit.kind === 'tokenBucket') {
     outcome.waitUs = turnAfterUs(view, limit);
     outcome.fill = view[0] ?? 0;
@@ -86,5 +88,6 @@ export function returnableUntil({ limit, taken, takenAt, windowEnd }: Receipt): 
   if (limit.kind === 'tokenBucket') return takenAt + tokenBucketAlgorithm.expiresAt({ used: taken * millionth, at: 0 }, limit, 0);
   if (limit.kind === 'slidingLog') return takenAt + limit.windowUs;
   if (limit.kind === 'concurrency') return takenAt + limit.expiresUs;
+  if (limit.kind === 'consecutiveFailures') return refundableUntil(takenAt, limit);
   return windowEnd ?? takenAt;
 }

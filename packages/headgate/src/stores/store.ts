@@ -53,6 +53,8 @@ export interface Outcome {
   readonly fill?: number;
   /** Windows and quotas: the end of the window the units are in, for giving back. */
   readonly windowEnd?: number;
+  /** Consecutive failures: how many are counted, this attempt among them if it was taken. */
+  readonly failures?: number;
   /** Leased units: when they were taken from the store, which is before they were spent. */
   readonly takenAt?: number;
 }
@@ -95,6 +97,11 @@ export interface GiveBack {
    * can still return anything.
    */
   readonly onceId?: string;
+  /**
+   * Consecutive failures only: the attempt succeeded, and all that is counted of its key is forgotten, whatever `units` says. What began
+   * before the count did forgets nothing, so no id is needed to make it count once.
+   */
+  readonly forget?: boolean;
 }
 
 /** A key's budgets: one for each kind of limit that its rule uses over all plans. */
@@ -180,8 +187,10 @@ export interface Store {
   ask?(group: Group, call: Asking): void;
   /**
    * Returns units, and answers how many were really returned. Into a window or period only while it is the one that the
-   * units were taken from; into a bucket at most units - refill x (now - taken at), and nothing while others hold turns in its future. MUST NOT return more than was taken,
-   * create a counter, or return twice for one `onceId`. Of a concurrency limit it ends the holder.
+   * units were taken from; into a bucket at most units - refill x (now - taken at), and nothing while others hold turns in its future; into
+   * consecutive failures only while the attempt is one of those that are counted, and for a day at most. MUST NOT return more than was taken,
+   * create a counter, or return twice for one `onceId`. Of a concurrency limit it ends the holder. With `forget` all failures that the attempt
+   * is counted with are gone, and the answer is how many there were.
    */
   giveBack(item: GiveBack): Promise<number>;
   /** True once for each id, as `giveBack` with that id would be; for a settle that charges instead of returning. */

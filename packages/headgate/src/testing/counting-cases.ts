@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { concurrency, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket, type CountedLimit } from '../limit.js';
+import {
+  concurrency,
+  consecutiveFailures,
+  fixedWindow,
+  quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  type CountedLimit,
+} from '../limit.js';
 import { verbs, type StoreCase, type Verbs } from './harness.js';
 
 function storeCase(name: string, run: (verbs: Verbs) => Promise<void>): StoreCase {
@@ -16,6 +25,7 @@ const everyKind = [
   slidingLog({ limit: 5, window: '1h' }),
   quota({ limit: 5, period: 'month' }),
   concurrency({ limit: 5, expires: '1h' }),
+  consecutiveFailures({ limit: 5, free: 4 }),
 ];
 
 /** How many of 12 checks a minute pass, in each of ten minutes. */

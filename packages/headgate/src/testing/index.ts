@@ -2,6 +2,7 @@
  * For those who write a store, or test with limits: the cases every store passes (for any test runner), their vectors as
  * data, and a clock that stands until it is told.
  */
+import { attemptCases } from './attempt-cases.js';
 import { countingCases } from './counting-cases.js';
 import type { StoreCase } from './harness.js';
 import { undoingCases } from './undoing-cases.js';
@@ -24,4 +25,4 @@ export type { StoreCase, StoreHarness } from './harness.js';
  * }
  * ```
  */
-export const storeCases: readonly StoreCase[] = [...vectorCases, ...countingCases, ...undoingCases];
+export const storeCases: readonly StoreCase[] = [...vectorCases, ...countingCases, ...undoingCases, ...attemptCases];

@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict';
-import { concurrency, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket, type CountedLimit } from '../limit.js';
-import type { Outcome } from '../stores/store.js';
+import {
+  concurrency,
+  consecutiveFailures,
+  fixedWindow,
+  quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  type CountedLimit,
+} from '../limit.js';
+import type { Outcome, Receipt } from '../stores/store.js';
 import { verbs, type StoreCase } from './harness.js';
 import concurrencyRows from './vectors/concurrency.json' with { type: 'json' };
+import failureRows from './vectors/consecutive-failures.json' with { type: 'json' };
 import bucketRows from './vectors/token-bucket.json' with { type: 'json' };
 import windowRows from './vectors/windows.json' with { type: 'json' };
 
@@ -13,6 +23,7 @@ interface Expected {
   readonly retryAfterMs?: number | null;
   readonly resetAfterMs?: number;
   readonly reason?: string;
+  readonly failures?: number;
 }
 
 /** One line of a vector: wait, then check (perhaps several times), and compare. Plain data, for any language. */
@@ -22,6 +33,8 @@ interface Step extends Expected {
   readonly cost?: number;
   /** What the last of several checks says besides. */
   readonly last?: Expected;
+  /** What became of the last attempt so far, told before this step's checks: it succeeded, or was aborted. Consecutive failures only. */
+  readonly before?: 'success' | 'refund';
 }
 
 interface Vector {
@@ -37,6 +50,7 @@ const makers: Record<string, (options: never) => CountedLimit> = {
   slidingLog,
   quota,
   concurrency,
+  consecutiveFailures,
 };
 
 function limitOf({ limit }: Vector): CountedLimit {
@@ -55,6 +69,7 @@ function compare(outcome: Outcome, expected: Expected, where: string): void {
     retryAfterMs: toMs(outcome.retryAfterUs),
     resetAfterMs: toMs(outcome.resetAfterUs) ?? -1,
     reason: outcome.reason,
+    ...(outcome.failures === undefined ? undefined : { failures: outcome.failures }),
   };
   for (const name of Object.keys(expected) as (keyof Expected)[]) assert.equal(seen[name], expected[name], `${where}: ${name}`);
 }
@@ -63,14 +78,17 @@ function vectorCase(vector: Vector): StoreCase {
   return {
     name: vector.name,
     async run(harness) {
-      const { one, seconds } = verbs(harness);
+      const { one, seconds, giveBack } = verbs(harness);
       const limit = limitOf(vector);
       let holder = 0;
-      for (const [number, { afterMs = 0, times = 1, cost = 1, last, ...expected }] of vector.steps.entries()) {
+      let taken: Receipt | undefined;
+      for (const [number, { afterMs = 0, times = 1, cost = 1, last, before, ...expected }] of vector.steps.entries()) {
         await seconds(afterMs / 1000);
+        if (before !== undefined) await giveBack(taken, before === 'success' ? { forget: true } : {});
         for (let i = 1; i <= times; i += 1) {
           holder += 1;
           const outcome = await one(limit, { cost, ...(limit.kind === 'concurrency' ? { holder: `h${holder}` } : undefined) });
+          taken = outcome.receipt ?? taken;
           compare(
             outcome,
             i === times ? { ...expected, ...last } : { allowed: expected.allowed ?? true },
@@ -83,4 +101,6 @@ function vectorCase(vector: Vector): StoreCase {
 }
 
 /** The vectors as store cases. */
-export const vectorCases: readonly StoreCase[] = [...bucketRows, ...windowRows, ...concurrencyRows].map((row) => vectorCase(row as Vector));
+export const vectorCases: readonly StoreCase[] = [...bucketRows, ...windowRows, ...concurrencyRows, ...failureRows].map((row) =>
+  vectorCase(row as Vector),
+);

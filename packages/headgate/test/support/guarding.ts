@@ -1,5 +1,5 @@
 import { afterEach, expect } from 'vitest';
-import { createLimiter, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket } from '../../src/index.js';
+import { consecutiveFailures, createLimiter, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket } from '../../src/index.js';
 import type { CountedLimit, LimiterEvent, LimiterOptions, RuleOptions } from '../../src/index.js';
 import { fakeClock } from '../../src/testing/index.js';
 import { faultyStore } from './faulty-store.js';
@@ -47,6 +47,7 @@ export const kinds: Record<string, (limit: number) => CountedLimit> = {
   sliding: (limit) => slidingWindow({ limit, window: '1d' }),
   log: (limit) => slidingLog({ limit, window: '1d' }),
   quota: (limit) => quota({ limit, period: 'month' }),
+  failures: (limit) => consecutiveFailures({ limit, free: limit - 1 }),
 };
 
 /** A rule that is asked to see whether the store is in use again. */

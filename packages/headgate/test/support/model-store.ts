@@ -67,11 +67,17 @@ export function modelStore(clock: { nowUs(): number }) {
       return { now, allowed, outcomes, source: 'store', degraded: false };
     },
 
-    giveBack({ receipt, units }: GiveBack): number {
+    giveBack({ receipt, units, forget }: GiveBack): number {
       const id = idOf(receipt, receipt.limit.kind);
       const entry = entries.get(id);
       if (entry?.state === undefined) return 0;
-      const { state, returned } = algorithmOf(receipt.limit.kind).giveBack({ stored: entry.state, receipt, now: clock.nowUs(), units });
+      const { state, returned } = algorithmOf(receipt.limit.kind).giveBack({
+        stored: entry.state,
+        receipt,
+        now: clock.nowUs(),
+        units,
+        forget,
+      });
       if (returned > 0) entries.set(id, { ...entry, state });
       return returned;
     },

@@ -1,5 +1,14 @@
 import fc from 'fast-check';
-import { concurrency, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket, type CountedLimit } from '../../src/limit.js';
+import {
+  concurrency,
+  consecutiveFailures,
+  fixedWindow,
+  quota,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  type CountedLimit,
+} from '../../src/limit.js';
 
 /**
  * For each rule, the limits it is changed to in turn: of one kind, as a changed rule has, and each forgetting sooner than the one
@@ -22,6 +31,11 @@ const limits: readonly (readonly CountedLimit[])[] = [
     quota({ limit: 6, period: 'hour' }),
   ],
   [concurrency({ limit: 3, expires: '1m' }), concurrency({ limit: 4, expires: '10s' })],
+  [
+    consecutiveFailures({ limit: 6, free: 1, firstWait: '1s', longestWait: '3s', forget: '2d' }),
+    consecutiveFailures({ limit: 20, free: 3, firstWait: 500, longestWait: '20s', forget: '1m' }),
+    consecutiveFailures({ limit: 4, free: 9, firstWait: '1s', longestWait: '1s', forget: '10s' }),
+  ],
 ];
 
 export interface AskedCheck {
@@ -39,7 +53,7 @@ export type Op =
   | { readonly do: 'decide'; readonly checks: readonly AskedCheck[]; readonly dry: boolean }
   | { readonly do: 'advance'; readonly us: number }
   | { readonly do: 'giveBack'; readonly nth: number; readonly units: number }
-  | { readonly do: 'extend'; readonly nth: number }
+  | { readonly do: 'extend' | 'succeed'; readonly nth: number }
   | { readonly do: 'reset' | 'unban'; readonly rule: number; readonly key: number }
   | { readonly do: 'ban'; readonly rule: number; readonly key: number; readonly us: number };
 
@@ -90,7 +104,7 @@ const op: fc.Arbitrary<Op> = fc.oneof(
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('advance' as const), us: advance }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('giveBack' as const), nth: fc.nat(20), units: fc.integer({ min: 1, max: 9 }) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('extend' as const), nth: fc.nat(20) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('extend' as const, 'succeed' as const), nth: fc.nat(20) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('reset' as const, 'unban' as const), rule, key }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('ban' as const), rule, key, us: fc.integer({ min: 1, max: 30_000_000 }) }) },
 );

@@ -19,6 +19,7 @@ export function fiveOfEachKind(): WorkerRules {
     log: ['slidingLog', { limit: 5, window: '1h' }],
     quota: ['quota', { limit: 5, period: 'year' }],
     holders: ['concurrency', { limit: 5, expires: '1h' }],
+    failures: ['consecutiveFailures', { limit: 5, free: 4 }],
   };
 }
 

@@ -10,6 +10,7 @@ const letters: Record<CountedLimit['kind'], string> = {
   slidingLog: 'l',
   quota: 'q',
   concurrency: 'c',
+  consecutiveFailures: 'a',
 };
 
 /**

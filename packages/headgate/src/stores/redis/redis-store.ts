@@ -172,16 +172,16 @@ function oneRedis({ adapter, prefix, encode: encodeTag }: OneRedis, { editScript
       );
   }
 
-  function giveBack({ receipt, units, onceId }: GiveBack): Promise<number> {
+  function giveBack({ receipt, units, onceId, forget }: GiveBack): Promise<number> {
     const { rule, key, limit, takenAt, windowEnd = 0, holder = '' } = receipt;
     const keys = [format.state(rule, key, limit.kind)];
     if (onceId !== undefined) keys.push(format.marker(key, onceId));
     const kind = limit.kind === 'quota' ? kindNumber.fixedWindow : kindNumber[limit.kind];
     const bucket = limit.kind === 'tokenBucket';
-    const mark = limit.kind === 'slidingLog' ? limit.windowUs : windowEnd;
+    const mark = limit.kind === 'slidingLog' ? limit.windowUs : limit.kind === 'consecutiveFailures' ? limit.forgetUs : windowEnd;
     const turn = bucket ? [limit.capacity * millionth, receipt.fill ?? 0] : [0, 0];
     const refill = bucket ? [limit.creditUnits, limit.creditUs] : [0, 0];
-    const args = [kind, units, takenAt, mark, ...refill, holder, returnableUntil(receipt), ...turn].map(String);
+    const args = [kind, forget === true ? 0 : units, takenAt, mark, ...refill, holder, returnableUntil(receipt), ...turn].map(String);
     return ask('give back', async () => (await scripts.giveBack.run(adapter, keys, args)) / (bucket ? millionth : 1));
   }
 

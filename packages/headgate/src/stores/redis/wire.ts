@@ -41,6 +41,8 @@ function numbersOf(limit: CountedLimit, aheadUs: number | undefined, now: number
       return [limit.limit, ...bordersAt(limit, now)];
     case 'concurrency':
       return [limit.limit, limit.expiresUs];
+    case 'consecutiveFailures':
+      return [limit.limit, limit.free, limit.firstWaitUs, limit.longestWaitUs, limit.forgetUs];
   }
 }
 
@@ -52,6 +54,7 @@ export const kindNumber: Record<CountedLimit['kind'], number> = {
   slidingLog: 4,
   quota: 5,
   concurrency: 6,
+  consecutiveFailures: 7,
 };
 
 const rendered = new WeakMap<CountedLimit, string[]>();

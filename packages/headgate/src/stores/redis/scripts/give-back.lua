@@ -1,12 +1,13 @@
 -- give-back: returns units that were taken, by the one rule of giving back.
 -- KEYS[1]: the state key; KEYS[2], optional: the marker that makes it count once
--- ARGV[1]: kind: 1 bucket, 2 window or quota, 3 sliding window, 4 log, 6 concurrency; ARGV[2]: units
--- ARGV[3]: when they were taken, us; ARGV[4]: the window's end (2, 3), the window's length (4), else 0
+-- ARGV[1]: kind: 1 bucket, 2 window or quota, 3 sliding window, 4 log, 6 concurrency, 7 consecutive failures; ARGV[2]: units; of 7, 0 for
+--          all that are counted, as the attempt succeeded
+-- ARGV[3]: when they were taken, us; ARGV[4]: the window's end (2, 3), the window's length (4), after how long all is forgotten (7), else 0
 -- ARGV[5]: the refill in millionths; ARGV[6]: per us (1), else 0; ARGV[7]: the holder (6), else ''
 -- ARGV[8]: when the take can return nothing any more, us
 -- ARGV[9]: the capacity in millionths (1); ARGV[10]: millionths used after the take, of a turn in the future (1), else 0
 -- reply: the units returned; of a bucket, millionths
--- TTL: the state's stays; the marker's lasts until ARGV[8]
+-- TTL: the state's stays, and a key that counts no failures any more has its ban's, or is deleted; the marker's lasts until ARGV[8]
 -- atomic: two processes that give the same take back at once would both return it
 --@include clock
 --@include credit
@@ -61,12 +62,28 @@ elseif kind == 6 then
     elseif h[2] > now then back = h[3] end
   end
   after = print_holders(left)
+elseif kind == 7 then
+--@include attempts
+  local count, last, first = unpack_attempts(state)
+  -- What began before the count did was forgotten by a success since.
+  if not count or at < first or last + mark <= now then return 0 end
+  if units == 0 then
+    back = count
+  elseif now < tonumber(ARGV[8]) then
+    back = math.min(units, count)
+  end
+  -- The wait is reckoned from the last attempt that is known, though it be the one that came back.
+  after = count > back and pack_attempts(count - back, last, first) or ''
 end
 
 if back == 0 then return 0 end
 if KEYS[2] then
   local ms = math.max(1, ttl_ms(tonumber(ARGV[8]) - now))
   if not redis.call('SET', KEYS[2], '1', 'PX', ms, 'NX') then return 0 end
+end
+if after == '' then
+  if till > now then redis.call('PSETEX', KEYS[1], ttl_ms(till - now), with_ban(till, '')) else redis.call('DEL', KEYS[1]) end
+  return back
 end
 local ms = redis.call('PTTL', KEYS[1])
 if ms < 1 then ms = math.max(1, ttl_ms(tonumber(ARGV[8]) - now)) end

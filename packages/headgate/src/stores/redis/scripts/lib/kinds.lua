@@ -291,3 +291,38 @@ makers[6] = function()
   end
   return concurrency
 end
+
+makers[7] = function()
+--@include attempts
+  local failures = {}
+  function failures.load(state)
+    if state == '' then return 0, now, now end
+    return unpack_attempts(state)
+  end
+  function failures.current(count, last, first, limit)
+    if count == 0 or last + limit[7] <= now then return 0, now, now end
+    if last > now then return count, now, math.min(first, now) end
+    return count, last, first
+  end
+  function failures.overreaches(_, last) return last > now end
+  local function open(count, last, limit)
+    local left, unpaid = math.max(0, limit[3] - count), limit[4] - count
+    if unpaid >= 0 then return math.min(left, unpaid + 1) end
+    if now < last + math.min(limit[6], limit[5] * 2 ^ (-unpaid - 1)) then return 0 end
+    return math.min(left, 1)
+  end
+  function failures.take(count, last, first, limit, cost, least)
+    local taken = cost
+    if least ~= 0 then taken = fit(open(count, last, limit), cost, least) end
+    if taken == 0 then return false, 0, count, last, first end
+    return true, taken, math.min(count + taken, 1000000), now, first
+  end
+  function failures.view(refused, count, last)
+    put(count, refused)
+    put(last)
+  end
+  function failures.print(count, last, first, limit)
+    return pack_attempts(count, last, first), count > 0 and last + limit[7] - now or 0
+  end
+  return failures
+end

@@ -1,7 +1,8 @@
 -- A key's value: its state, after '!<end of ban>!' while the key is banned.
 --   bucket   pair of at and used, in millionths    window, quota  pair of end and count
 --   sliding  <current>:<previous>:<end>            log            L<total><records of at, cost>
---   concurrency  C<id>:<until>:<cost>,...          banned only    nothing
+--   concurrency  C<id>:<until>:<cost>,...          attempts       pair of last and count, and first in 7 bytes
+--   banned only  nothing
 local match, format, byte, sub = string.match, string.format, string.byte, string.sub
 
 -- A pair is packed, as most states are one and Redis gives 12 bytes the smallest room it has. The time comes first: it is below 2^53, so
