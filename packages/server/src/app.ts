@@ -2,16 +2,22 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createLimiter, memoryStore, type Store } from 'headgate';
+import { deviceTokens } from 'headgate/http';
 import type { Config } from './config.js';
+import { administration } from './edge/http/admin/index.js';
 import { httpServer } from './edge/http/server.js';
+import { observation } from './observation.js';
 import { logEvents } from './observe/events.js';
 import { createLogger } from './observe/logger.js';
 import { createMetrics } from './observe/metrics.js';
+import { createTraffic } from './observe/traffic.js';
 import { openRedis } from './redis.js';
-import type { RuleSet } from './rules/compile.js';
+import { openDatabase } from './database/open.js';
+import type { Excepted } from './rules/exceptional.js';
 import { showFault } from './rules/faults.js';
-import { openRulesFile } from './rules/file-source.js';
+import { databaseSource, fileSource } from './rules/source.js';
 import { readyWithShards, readyWithStore, type AskReady, type Shard } from './usecases/ready.js';
+import { ownVersion } from './version.js';
 import { receipts } from './usecases/receipts.js';
 import type { InForce, Service } from './usecases/service.js';
 
@@ -38,23 +44,29 @@ const shardsOf = ({ shards }: Store): Shard[] | undefined =>
  */
 export async function startApp(config: Config): Promise<App> {
   const logger = createLogger(config.logLevel);
-  const source = await openRulesFile(config.rules ?? sampleRules);
+  const database = config.database && openDatabase(config.database);
+  const source =
+    database === undefined ? await fileSource(config.rules ?? sampleRules) : await databaseSource({ database, cache: config.cache });
   const store = config.redis.length === 0 ? memoryStore() : openRedis(config.redis);
   const limiter = createLimiter({
     store,
-    rules: source.rules.options,
+    rules: source.rules.rules.options,
     onEvent: logEvents(logger),
     ...(config.deadlineMs === undefined ? undefined : { deadline: config.deadlineMs }),
     ...(config.fleetSize === undefined ? undefined : { fleetSize: config.fleetSize }),
     ...(config.notes === undefined ? undefined : { notes: { max: config.notes } }),
   });
   const shards = shardsOf(store);
-  const metrics = createMetrics({ stats: limiter.stats, shards: shards?.map(({ name }) => name) ?? (store.local ? [] : ['store']) });
-  let inForce: InForce = { rules: source.rules, limiter };
+  const secret = config.secret ?? randomBytes(32).toString('base64url');
+  const traffic = createTraffic({ secret });
+  const names = shards?.map(({ name }) => name) ?? (store.local ? [] : ['store']);
+  const metrics = createMetrics({ stats: limiter.stats, shards: names }, traffic);
+  let inForce: InForce = { ...source.rules, limiter };
   let draining = false;
 
-  function accept(rules: RuleSet): void {
-    inForce = { rules, limiter: limiter.withRules(rules.options) };
+  function accept({ rules, planOf, faults }: Excepted): void {
+    inForce = { rules, planOf, limiter: limiter.withRules(rules.options) };
+    for (const fault of faults) logger.error(fault);
     metrics.rulesLoaded(rules.rules.size);
     for (const warning of rules.warnings) logger.warn(warning);
     logger.info({ rules: rules.rules.size }, 'rules in force');
@@ -67,35 +79,43 @@ export async function startApp(config: Config): Promise<App> {
       for (const fault of error.faults) logger.error(showFault(fault));
       logger.error('the rules were not changed');
     },
+    onTrouble: (message) => logger.warn(message),
   });
 
   if (config.secret === undefined && config.redis.length > 0) {
     logger.warn('HEADGATE_SECRET is not set: ids of decisions hold only on this server, until it ends');
   }
-  const service: Service = {
-    current: () => inForce,
-    receipts: receipts(config.secret ?? randomBytes(32)),
-    observe: metrics.decided,
-  };
+  const observed = observation({ config, database, limiter: () => inForce.limiter, metrics, traffic, logger });
+  const service: Service = { current: () => inForce, receipts: receipts(secret), observe: observed.observe, returned: observed.returned };
   const askReady = shards === undefined ? readyWithStore(limiter.ready) : readyWithShards(shards);
   const ready: AskReady = async () => (draining ? { ready: false, why: 'the server is stopping' } : askReady());
-  const server = httpServer({ service, operable: { ready, metrics: metrics.text }, logger });
+  const server = httpServer({
+    service,
+    operable: { ready, metrics: metrics.text },
+    devices: deviceTokens({ secret }),
+    admin: administration({ service, traffic, database, version: ownVersion() }),
+    logger,
+  });
   try {
     await server.listen({ host: config.host, port: config.httpPort });
   } catch (error) {
     unwatch();
+    await observed.close();
     await limiter.close();
+    await database?.close();
     throw error;
   }
   const { port } = server.server.address() as AddressInfo;
   return {
-    firstRule: [...source.rules.rules.keys()][0] ?? '',
+    firstRule: [...source.rules.rules.rules.keys()][0] ?? '',
     url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
     async close() {
       draining = true;
       unwatch();
       await server.close();
+      await observed.close();
       await limiter.close();
+      await database?.close();
     },
   };
 }

@@ -36,6 +36,9 @@ describe('a body that is not what the endpoint takes', () => {
     expectProblem(await post('/v1/settle', { id: 'x' }), 400, '/actual');
     expectProblem(await post('/v1/settle', { id: 'x', actual: -1 }), 400, '/actual');
     expectProblem(await post('/v1/refund', { id: 7 }), 400, '/id');
+    expectProblem(await post('/v1/outcome', {}), 400, '/id', '/outcome');
+    for (const outcome of ['ok', true, null, '']) expectProblem(await post('/v1/outcome', { id: 'x', outcome }), 400, '/outcome');
+    expectProblem(await post('/v1/outcome', { id: 'x', outcome: 'success', rule: 'search' }), 400, '/rule');
     for (const body of ['null', '1', '[]', '"x"', `${'['.repeat(20_000)}${']'.repeat(20_000)}`])
       expectProblem(await post('/v1/check', body), 400, '');
   });

@@ -41,6 +41,7 @@ identify: { trustProxies: 1 } # nginx; the client has the same address here
 rules:
   - { name: search, match: { method: GET, path: /search }, key: [apiKey], limit: { fixedWindow: { limit: 2, window: 1h, from: first-request } } }
   - { name: orders, match: { method: POST, path: /orders }, key: [ip], limit: { fixedWindow: { limit: 1, window: 1h, from: first-request } } }
+  - { name: shop, match: { host: "*.example.com" }, key: [ip], limit: { fixedWindow: { limit: 1, window: 1h, from: first-request } } }
 `;
 
 const found = nginx();
@@ -91,6 +92,15 @@ describe.skipIf('reason' in found)(`a real nginx that asks the gate, set up as d
     const forged = { 'x-original-uri': '/free', 'x-original-method': 'GET', 'x-forwarded-uri': '/free', 'x-forwarded-for': '6.6.6.6' };
     for (const headers of [{}, forged]) expect((await order(headers)).status).toBe(429);
     expect((await ask(`${url}/orders`)).status).toBe(200);
+  });
+
+  it('asks by the host of the request, whatever field a client adds', async () => {
+    const { url } = await behindNginx();
+    const shop = (headers = {}) => ask(`${url}/`, { headers: { host: 'Shop.Example.com:80', ...headers } });
+    expect((await ask(`${url}/`)).headers['ratelimit']).toBeUndefined();
+    expect((await shop()).status).toBe(200);
+    for (const headers of [{}, { 'x-original-host': 'free.org' }, { 'x-forwarded-host': 'free.org' }])
+      expect((await shop(headers)).status).toBe(429);
   });
 
   it('keeps one connection, whatever the answers are', async () => {

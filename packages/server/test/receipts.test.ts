@@ -1,4 +1,4 @@
-import { createLimiter, fixedWindow, type PortableReceipt } from 'headgate';
+import { consecutiveFailures, createLimiter, fixedWindow, type PortableReceipt } from 'headgate';
 import { describe, expect, it } from 'vitest';
 import { receipts } from '../src/usecases/receipts.js';
 import { start } from './support/service.js';
@@ -16,6 +16,13 @@ async function receipt(): Promise<PortableReceipt> {
 describe('an id', () => {
   it('holds all of a receipt, for every server with the secret', async () => {
     const made = await receipt();
+    expect(receipts(secret).open(receipts(secret).seal(made))).toEqual(made);
+  });
+
+  it('holds also an attempt to log in', async () => {
+    const limiter = createLimiter({ rules: { login: { limit: consecutiveFailures() } } });
+    const made = limiter.receipt(await limiter.check('login', 'ada'));
+    if (made === undefined) throw new Error('nothing was taken');
     expect(receipts(secret).open(receipts(secret).seal(made))).toEqual(made);
   });
 

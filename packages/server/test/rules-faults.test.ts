@@ -126,6 +126,7 @@ describe('a rules file without faults', () => {
       'slidingLog',
       'quota',
       'concurrency',
+      'consecutiveFailures',
       'unlimited',
       'unlimited',
     ]);
@@ -161,6 +162,18 @@ it('tells of a mode that a limit cannot have, or that is none', () => {
   expect(rule(`mode: { sync: 10s }, ${minute}`)).toEqual([expect.stringContaining('at most a twentieth of the window, 3000 ms')]);
   expect(rule('mode: lease, limit: { concurrency: { limit: 5, expires: 1m } }')).toEqual([expect.stringContaining('only "exact" here')]);
   expect(rule(`mode: leas, ${minute}`)).toEqual([expect.stringContaining('mode')]);
+});
+
+it('tells of consecutive failures what cannot work, and that the gate has no use for them', () => {
+  const rule = (options: string, rest = '') =>
+    faultsIn(`version: 1\nrules:\n  - { name: a, limit: { consecutiveFailures: ${options} }${rest} }\n`).map(({ message }) => message);
+  expect(rule('{}')).toEqual([]);
+  expect(rule('{ limit: 0 }')).toEqual([expect.stringContaining('limit.consecutiveFailures.limit')]);
+  expect(rule('{ forgets: 1d }')).toEqual([expect.stringContaining('did you mean "forget"?')]);
+  expect(rule('{ forget: 1m }')).toEqual([expect.stringContaining('shorter than longestWait, "1h"; got "1m"')]);
+  expect(rule('{}', ', mode: lease')).toEqual([expect.stringContaining('only "exact" here')]);
+  expect(rule('{}', ', countRefused: true')).toEqual([expect.stringContaining('drop the option')]);
+  expect(rule('{}', ', key: [ip], match: { path: /login }')).toEqual([expect.stringContaining('is asked by name, without "match"')]);
 });
 
 it('publishes its schema as JSON Schema, and the file is current (vitest -u writes it)', async () => {

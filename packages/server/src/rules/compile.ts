@@ -1,5 +1,6 @@
 import {
   concurrency,
+  consecutiveFailures,
   createLimiter,
   fixedWindow,
   quota,
@@ -15,16 +16,9 @@ import type { z } from 'zod';
 import { RulesError, type Fault, type Places } from './faults.js';
 import { compileKey, compileSources, type KeyPart, type SourcePart } from './identify.js';
 import { compileMatch, type Match } from './match.js';
-import {
-  identifySchema,
-  keySchema,
-  limitSchema,
-  matchSchema,
-  rulesFileSchema,
-  trustSchema,
-  type Identify,
-  type LimitEntry,
-} from './schema.js';
+import { matchSchema } from './match-schema.js';
+import { createMatcher, type Matcher } from './matcher.js';
+import { identifySchema, keySchema, limitSchema, rulesFileSchema, trustSchema, type Identify, type LimitEntry } from './schema.js';
 
 /** A rule as the service uses it. */
 export interface ServiceRule {
@@ -41,7 +35,13 @@ export interface RuleSet {
   /** What the library takes. */
   readonly options: Readonly<Record<string, RuleOptions>>;
   readonly trust: Trust;
-  readonly sources: { readonly apiKey: readonly SourcePart[]; readonly account: readonly SourcePart[] };
+  readonly sources: {
+    readonly apiKey: readonly SourcePart[];
+    readonly account: readonly SourcePart[];
+    readonly plan: readonly SourcePart[];
+  };
+  /** Finds the rules with a match that a request is for. */
+  readonly matcher: Matcher<ServiceRule>;
   /** Things that are allowed but may not be meant. */
   readonly warnings: readonly string[];
 }
@@ -53,6 +53,7 @@ const makers: Record<string, (options: never) => Limit> = {
   slidingLog,
   quota,
   concurrency,
+  consecutiveFailures,
   unlimited: () => unlimited(),
 };
 
@@ -61,6 +62,17 @@ function makeLimit(entry: LimitEntry): Limit {
   const maker = makers[kind];
   if (maker === undefined) throw new Error(`no such limit: ${kind}`);
   return maker(options);
+}
+
+/**
+ * A limit as a rules file says it.
+ *
+ * @throws Error that tells what is wrong
+ */
+export function limitOf(value: unknown): Limit {
+  const parsed = limitSchema.safeParse(value);
+  if (!parsed.success) throw new Error(parsed.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '));
+  return makeLimit(parsed.data);
 }
 
 /** The limit in force for a plan. */
@@ -76,6 +88,23 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 /** Own fields only: a value may be anything that a file can say. */
 const field = (value: unknown, name: string): unknown => (isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined);
+
+const isEmpty = (value: unknown): boolean => value === undefined || value === 0 || (Array.isArray(value) && value.length === 0);
+
+/** Plans that no request could have: their rules would never apply, and nobody would notice. */
+function planFaults(file: unknown, places: Places): Fault[] {
+  const identify = field(file, 'identify');
+  const rules = field(file, 'rules');
+  if (!isEmpty(field(identify, 'plan'))) {
+    const mend =
+      'a plan is believed of peers in trustProxies only, which names nobody; write the address of the gateway that sets the field';
+    return isEmpty(field(identify, 'trustProxies')) ? [places.fault(['identify', 'plan'], `identify.plan: ${mend}`)] : [];
+  }
+  const mend = 'no request has a plan; name the field by which the gateway tells it, as identify: { plan: [header:x-plan] }';
+  return (Array.isArray(rules) ? (rules as unknown[]) : []).flatMap((rule, index) =>
+    field(field(rule, 'match'), 'plan') === undefined ? [] : [places.fault(['rules', index, 'match', 'plan'], `match.plan: ${mend}`)],
+  );
+}
 
 /**
  * Compiles what a file says, collecting every fault: the schema's of the whole file, and for each part that is well formed by itself
@@ -123,12 +152,19 @@ export function compileRules(file: unknown, places: Places): RuleSet {
     const at = (...path: string[]): Path => ['rules', index, ...path];
     const name = String(raw['name']);
     const options = compileOptions(raw, at);
-    const match = make({ value: raw['match'], schema: matchSchema, path: at('match') }, compileMatch);
+    const match = make({ value: raw['match'], schema: matchSchema, path: at('match', 'path') }, compileMatch);
     const key = raw['key'] === undefined ? [] : make({ value: raw['key'], schema: keySchema, path: at('key') }, compileKey);
     if (raw['match'] !== undefined && raw['key'] === undefined) {
       faults.push(
         places.fault(at(), 'a rule with "match" needs a "key": whose budget a request takes from; for one budget for all write key: ["*"]'),
       );
+    }
+    if (
+      raw['match'] !== undefined &&
+      [options?.limit, ...Object.values(options?.plans ?? {})].some((limit) => limit?.kind === 'consecutiveFailures')
+    ) {
+      const mend = 'is asked by name, without "match": the gate gives no id by which a success could be told';
+      faults.push(places.fault(at('match'), `a rule of consecutiveFailures ${mend}`));
     }
     if (key?.length === 1 && key[0]?.from === 'constant')
       warnings.push(`rule ${JSON.stringify(name)}: its key is a constant, so all clients share one budget`);
@@ -158,13 +194,15 @@ export function compileRules(file: unknown, places: Places): RuleSet {
   const identify: Identify = make({ value: field(file, 'identify'), schema: identifySchema, path: ['identify'] }, (given) => given) ?? {};
   const trusted = { value: field(field(file, 'identify'), 'trustProxies') ?? [], schema: trustSchema, path: ['identify', 'trustProxies'] };
   const trust = make(trusted, trustProxies);
+  faults.push(...planFaults(file, places));
   if (faults.length > 0 || trust === undefined) throw new RulesError(faults.sort((a, b) => a.line - b.line));
-  const { apiKey = ['header:x-api-key', 'bearer'], account = ['header:x-account'] } = identify;
+  const { apiKey = ['header:x-api-key', 'bearer'], account = ['header:x-account'], plan = [] } = identify;
   return {
     rules,
     options: Object.fromEntries([...rules.values()].map(({ name, options }) => [name, options])),
     trust,
-    sources: { apiKey: compileSources(apiKey), account: compileSources(account) },
+    sources: { apiKey: compileSources(apiKey), account: compileSources(account), plan: compileSources(plan) },
+    matcher: createMatcher(rules.values()),
     warnings,
   };
 }

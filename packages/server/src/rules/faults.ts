@@ -85,8 +85,10 @@ export class Places {
 
 const fields = [
   ...['version', 'identify', 'rules', 'apiKey', 'account', 'trustProxies', 'name', 'match', 'method', 'path', 'key', 'missingKey', 'limit'],
+  ...['host', 'header', 'plan'],
   ...['plans', 'whenUnavailable', 'shadow', 'countRefused', 'tokenBucket', 'fixedWindow', 'slidingWindow', 'slidingLog', 'quota'],
   ...['concurrency', 'unlimited', 'capacity', 'refill', 'window', 'from', 'period', 'timeZone', 'billingDay', 'expires'],
+  ...['consecutiveFailures', 'free', 'firstWait', 'longestWait', 'forget'],
 ];
 
 const plain = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, '');
@@ -113,7 +115,8 @@ function near(key: string): string {
       const extended = given.length >= 3 && (given.startsWith(name) || name.startsWith(given));
       return { field, far: Math.min(distance(given, name), extended ? 2.5 : Number.POSITIVE_INFINITY) };
     })
-    .filter(({ field, far }) => far <= Math.min(2.5, plain(field).length / 2))
+    // A field that exists elsewhere is no mend here.
+    .filter(({ field, far }) => field !== key && far <= Math.min(2.5, plain(field).length / 2))
     .sort((a, b) => a.far - b.far);
   return best === undefined
     ? 'remove it, or see schema/rules.schema.json for the fields that exist'

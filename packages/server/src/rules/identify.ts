@@ -99,6 +99,16 @@ function partOf(part: KeyPart, { socketAddress, headers }: Identifiable, { trust
   }
 }
 
+/** The names under which a request's customer may have a plan, and his address. What is there several times is no name. */
+export function customerOf(request: Identifiable, { trust, sources }: Identification): { names: string[]; address: string | undefined } {
+  const { socketAddress, headers } = request;
+  const found = [first(sources.account, headers), first(sources.apiKey, headers)];
+  return {
+    names: found.flatMap((name) => (typeof name === 'string' && name !== '' ? [name] : [])),
+    address: clientAddress({ socketAddress, headers, trust }),
+  };
+}
+
 /** A part of a key as the rules file writes it. */
 export function describePart(part: KeyPart): string {
   return 'name' in part ? `${part.from}:${part.name}` : part.from;

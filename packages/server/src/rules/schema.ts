@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { matchSchema, planSource } from './match-schema.js';
 
 const time = String.raw`(ms|s|m|h|d|w)$`;
 const durationShape = 'write a whole number of milliseconds or text such as "10s", "1.5s", "1m", "1d"';
@@ -28,6 +29,15 @@ const limitKinds = {
     billingDay: z.int().min(1).max(31).optional(),
   }),
   concurrency: z.strictObject({ limit: units, expires: duration }),
+  consecutiveFailures: z.strictObject({
+    limit: z.int().min(1).max(100_000).optional().describe('From so many failures in a row on, all are refused; 100 by default.'),
+    free: z.int().min(0).max(100_000).optional().describe('Failures that cost no wait; 3 by default.'),
+    firstWait: duration
+      .optional()
+      .describe('The wait after the first failure that is not free, doubled after each one more; "30s" by default.'),
+    longestWait: duration.optional().describe('The longest wait; "1h" by default.'),
+    forget: duration.optional().describe('After so long without an attempt all is forgotten; "400d" by default.'),
+  }),
   unlimited: z.strictObject({}),
 };
 
@@ -48,22 +58,6 @@ const source = z
   .describe('Where a part of the request comes from: header:<name>, cookie:<name>, or bearer.');
 
 export const nameSchema = z.string().regex(/^[\x20-\x7e]{1,128}$/, 'a name is 1 to 128 printable ASCII characters');
-
-const method = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'no HTTP method; write one such as GET');
-
-export const matchSchema = z
-  .strictObject({
-    method: z
-      .union([method, z.array(method).min(1)], { error: 'write one HTTP method such as GET, or a list of them' })
-      .optional()
-      .describe('One or several; GET covers HEAD. Without it, any.'),
-    path: z
-      .string()
-      .regex(/^\//, 'a path begins with "/"')
-      .optional()
-      .describe('Segments; ":name" stands for any one segment, a "/*" at the end for everything below. Without it, any.'),
-  })
-  .describe('Requests to the gate that this rule is for; without it, the rule is only asked for by name.');
 
 export const keySchema = z
   .array(z.string().min(1))
@@ -97,6 +91,12 @@ export const trustSchema = z
 export const identifySchema = z.strictObject({
   apiKey: z.array(source).min(1).optional(),
   account: z.array(source).min(1).optional(),
+  plan: z
+    .array(planSource)
+    .optional()
+    .describe(
+      "Fields that tell a request's plan, believed of peers in trustProxies only; none by default. The gateway has to set or remove them.",
+    ),
   trustProxies: trustSchema.optional(),
 });
 

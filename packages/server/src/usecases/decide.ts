@@ -1,6 +1,6 @@
 import type { CheckRequest, Decision, GroupDecision } from 'headgate';
 import type { Answered } from 'headgate/http';
-import { answered, type InForce, type Service } from './service.js';
+import { answered, planned, type InForce, type Service } from './service.js';
 
 /** A decision with the id by which it can be taken back; absent if it took nothing. */
 export interface Identified {
@@ -44,11 +44,13 @@ const bindingOf = (group: GroupDecision): number =>
   group.decisions.findIndex((decision) => compared.every((name) => decision[name] === group[name]));
 
 /** Checks one rule, or several as one group. */
-export async function check(service: Service, checks: readonly CheckRequest[]): Promise<CheckAnswer> {
+export async function check(service: Service, asked: readonly CheckRequest[]): Promise<CheckAnswer> {
   const inForce = service.current();
-  assertKnown(inForce, checks);
+  assertKnown(inForce, asked);
+  const checks = asked.map((one) => planned(inForce, one));
   const group = await inForce.limiter.checkAll(checks);
-  service.observe(group.decisions);
+  const answers = group.decisions.map((decision, index) => answered(inForce, decision, checks[index]?.plan));
+  service.observe(answers);
   const decisions = group.decisions.map((decision) => identify(service, inForce, decision));
   const binding = decisions[bindingOf(group)];
   if (binding === undefined) throw new Error('a group was answered by no decision of its own');
@@ -56,7 +58,7 @@ export async function check(service: Service, checks: readonly CheckRequest[]): 
     allowed: group.allowed,
     binding,
     decisions,
-    answers: group.decisions.map((decision, index) => answered(inForce, decision, checks[index]?.plan)),
+    answers,
   };
 }
 
@@ -64,7 +66,7 @@ export async function check(service: Service, checks: readonly CheckRequest[]): 
 export async function peek(service: Service, asked: CheckRequest): Promise<Answered> {
   const inForce = service.current();
   assertKnown(inForce, [asked]);
-  const { rule, key, ...options } = asked;
+  const { rule, key, ...options } = planned(inForce, asked);
   return answered(inForce, await inForce.limiter.peek(rule, key, options), options.plan);
 }
 
@@ -72,8 +74,9 @@ export async function peek(service: Service, asked: CheckRequest): Promise<Answe
 export async function reserve(service: Service, asked: CheckRequest): Promise<Identified & { readonly answer: Answered }> {
   const inForce = service.current();
   assertKnown(inForce, [asked]);
-  const { rule, key, ...options } = asked;
+  const { rule, key, ...options } = planned(inForce, asked);
   const { decision } = await inForce.limiter.reserve(rule, key, options);
-  service.observe([decision]);
-  return { ...identify(service, inForce, decision), answer: answered(inForce, decision, options.plan) };
+  const answer = answered(inForce, decision, options.plan);
+  service.observe([answer]);
+  return { ...identify(service, inForce, decision), answer };
 }

@@ -1,24 +1,20 @@
 import type { CheckRequest } from 'headgate';
 import type { Answered } from 'headgate/http';
-import { describePart, keyOf, type Identifiable } from '../rules/identify.js';
-import { segmentsOf } from '../rules/match.js';
-import { answered, type Service } from './service.js';
+import { customerOf, describePart, keyOf, type Identifiable } from '../rules/identify.js';
+import { planOf } from '../rules/match-plan.js';
+import type { Asked } from '../rules/matcher.js';
+import { answered, planned, type Service } from './service.js';
 
-/** A request by its first line. */
-export interface Line {
-  readonly method: string;
-  readonly target: string;
-}
+/** What a gateway asks: may this pass? Under several lines or hosts the rules of each apply. */
+export interface GateQuestion extends Identifiable, Pick<Asked, 'lines' | 'hosts'> {}
 
-/** What a gateway asks: may this pass? Under several lines the rules of each apply. */
-export interface GateQuestion extends Identifiable {
-  readonly lines: readonly Line[];
-}
-
-/** Pass or refuse, with the decisions; or refuse because a rule's key is `lacking`: `no apiKey`, `several values of apiKey`. */
+/**
+ * Pass or refuse, with the decisions; or refuse because a rule's key is `lacking`: `no apiKey`, `several values of apiKey`. Without a rule it is the
+ * plan.
+ */
 export type GateAnswer =
   | { readonly pass: boolean; readonly answers: readonly Answered[] }
-  | { readonly pass: false; readonly lacking: string; readonly rule: string };
+  | { readonly pass: false; readonly lacking: string; readonly rule: string | undefined };
 
 /** What one library call takes. */
 const mostRules = 64;
@@ -31,12 +27,15 @@ export class TooManyRulesError extends Error {
 /** Decides whether a gateway may pass a request on: all matching rules as one group. */
 export async function gate(service: Service, question: GateQuestion): Promise<GateAnswer> {
   const inForce = service.current();
-  const asked = question.lines.map(({ method, target }) => ({ method, segments: segmentsOf(target) }));
+  const { matcher, sources } = inForce.rules;
+  const told = planOf(sources.plan, question, inForce.rules);
+  if ('several' in told) return { pass: false, lacking: `several values of ${describePart(told.several)}`, rule: undefined };
+  const { plan } = told;
   const checks: CheckRequest[] = [];
-  for (const { name, match, key, missingKey } of inForce.rules.rules.values()) {
-    if (match === undefined || !asked.some(match)) continue;
+  const customer = customerOf(question, inForce.rules);
+  for (const { name, key, missingKey } of matcher.match({ ...question, plan })) {
     const found = keyOf(key, question, inForce.rules);
-    if ('key' in found) checks.push({ rule: name, key: found.key });
+    if ('key' in found) checks.push(planned(inForce, { rule: name, key: found.key, ...(plan !== undefined && { plan }) }, customer));
     else if ('several' in found) return { pass: false, lacking: `several values of ${describePart(found.several)}`, rule: name };
     else if (missingKey === 'refuse') return { pass: false, lacking: `no ${describePart(found.missing)}`, rule: name };
   }
@@ -44,6 +43,7 @@ export async function gate(service: Service, question: GateQuestion): Promise<Ga
   if (checks.length > mostRules)
     throw new TooManyRulesError(`${checks.length} rules match this request; at most ${mostRules} are decided together`);
   const group = await inForce.limiter.checkAll(checks);
-  service.observe(group.decisions);
-  return { pass: group.allowed, answers: group.decisions.map((decision) => answered(inForce, decision, undefined)) };
+  const answers = group.decisions.map((decision, index) => answered(inForce, decision, checks[index]?.plan));
+  service.observe(answers);
+  return { pass: group.allowed, answers };
 }

@@ -1,5 +1,6 @@
-import type { Clock, Decision, Limit, Limiter } from 'headgate';
+import type { Clock, Limiter } from 'headgate';
 import { periodEndOf } from './periods.js';
+import type { Made } from './service.js';
 
 /** How much of a quota was used, as it was last seen. */
 export interface Checkpoint {
@@ -18,14 +19,7 @@ export interface Checkpoint {
 export interface Checkpoints {
   /** Saves each if it is newer than the one that is there; one that is not `lowered` never lowers it. */
   save(checkpoints: readonly Checkpoint[]): Promise<void>;
-  find(of: Pick<Checkpoint, 'rule' | 'key' | 'periodEnd'>): Promise<Checkpoint | undefined>;
-}
-
-/** A decision with the limit and plan it was made under. */
-export interface Made {
-  readonly decision: Decision;
-  readonly limit: Limit;
-  readonly plan: string | undefined;
+  find(of: Pick<Checkpoint, 'rule' | 'key' | 'periodEnd'>): Promise<Pick<Checkpoint, 'used'> | undefined>;
 }
 
 export interface QuotaKeeperOptions {
@@ -76,6 +70,7 @@ interface Counter {
  */
 export function quotaKeeper({ checkpoints, limiter, clock, onEvent }: QuotaKeeperOptions): QuotaKeeper {
   let changed = new Map<string, Counter>();
+  const lookups = new Set<Promise<void>>();
   let dropped = 0;
   let closed = false;
   let cancel: () => void = () => undefined;
@@ -97,10 +92,13 @@ export function quotaKeeper({ checkpoints, limiter, clock, onEvent }: QuotaKeepe
   }
 
   function lookUp(counter: Counter): void {
-    restore(counter).catch((error: unknown) => {
-      // Looked up again at the next saving, and not saved before.
-      onEvent({ type: 'failed', message: `a quota checkpoint could not be looked up: ${(error as Error).message}` });
-    });
+    const looking = restore(counter)
+      .catch((error: unknown) => {
+        // Looked up again at the next saving, and not saved before.
+        onEvent({ type: 'failed', message: `a quota checkpoint could not be looked up: ${(error as Error).message}` });
+      })
+      .finally(() => lookups.delete(looking));
+    lookups.add(looking);
   }
 
   function observe({ decision, limit, plan }: Made): void {
@@ -131,6 +129,8 @@ export function quotaKeeper({ checkpoints, limiter, clock, onEvent }: QuotaKeepe
   }
 
   async function save(): Promise<void> {
+    // One that is looked up twice at once would be charged twice.
+    await Promise.all(lookups);
     const counters = [...changed.values()];
     const ready = counters.filter(({ suspect }) => !suspect);
     const waiting = counters.filter(({ suspect }) => suspect);

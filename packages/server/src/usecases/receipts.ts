@@ -18,7 +18,8 @@ const version = 1;
 const longestId = 65_536;
 
 const units = z.int().min(0).max(9_000_000_000);
-const windowed = { limit: units, windowUs: z.int().positive() };
+const us = z.int().positive();
+const windowed = { limit: units, windowUs: us };
 
 /** What a sealed text holds. A server of another version may have sealed something else. */
 const sealed = z.strictObject({
@@ -42,7 +43,15 @@ const sealed = z.strictObject({
       timeZone: z.string(),
       billingDay: z.int().min(1).max(31),
     }),
-    z.strictObject({ kind: z.literal('concurrency'), limit: units, expiresUs: z.int().positive() }),
+    z.strictObject({ kind: z.literal('concurrency'), limit: units, expiresUs: us }),
+    z.strictObject({
+      kind: z.literal('consecutiveFailures'),
+      limit: units,
+      free: units,
+      firstWaitUs: us,
+      longestWaitUs: us,
+      forgetUs: us,
+    }),
   ]),
   taken: units.min(1),
   takenAt: z.int().positive(),

@@ -1,25 +1,47 @@
-import type { Decision, Limiter } from 'headgate';
+import type { CheckRequest, Decision, Limit, Limiter } from 'headgate';
 import type { Answered } from 'headgate/http';
 import { limitInForce, type RuleSet } from '../rules/compile.js';
+import type { Customer, Excepted } from '../rules/exceptional.js';
 import type { Receipts } from './receipts.js';
 
 /** What every use case works on. The rules in force may change between requests, never within one. */
 export interface Service {
   readonly current: () => InForce;
   readonly receipts: Receipts;
-  /** Told of every decision, for metrics. */
-  readonly observe: (decisions: readonly Decision[]) => void;
+  /** Told of every decision: for metrics, events, checkpoints. */
+  readonly observe: (made: readonly Made[]) => void;
+  /** Told of units that came back. */
+  readonly returned: (of: { readonly rule: string; readonly key: string }, units: number) => void;
+}
+
+/** A decision with the limit and plan it was made under. */
+export interface Made {
+  readonly decision: Decision;
+  readonly limit: Limit;
+  readonly plan: string | undefined;
 }
 
 /** A set of rules and the limiter that holds them. */
 export interface InForce {
   readonly rules: RuleSet;
   readonly limiter: Limiter;
+  /** The plan to decide under: what is stored of a customer may differ from what the request says. */
+  readonly planOf: Excepted['planOf'];
 }
 
 /** A decision with the limit it was made under, for the header fields. */
-export function answered({ rules }: InForce, decision: Decision, plan: string | undefined): Answered {
+export function answered({ rules }: InForce, decision: Decision, plan: string | undefined): Answered & Made {
   const limit = limitInForce(rules, decision.rule, plan);
   if (limit === undefined) throw new Error('a decision of a rule that is not in force');
-  return { decision, limit };
+  return { decision, limit, plan };
+}
+
+/** A check as it is asked of the library: under the plan that holds for its customer. */
+export function planned(
+  { planOf }: InForce,
+  { plan: told, ...asked }: CheckRequest,
+  more: Pick<Customer, 'names' | 'address'> = {},
+): CheckRequest {
+  const plan = planOf({ rule: asked.rule, key: asked.key, plan: told, ...more });
+  return plan === undefined ? asked : { ...asked, plan };
 }

@@ -1,4 +1,4 @@
-import type { PortableReceipt, Settlement } from 'headgate';
+import type { AttemptResult, PortableReceipt, Settlement } from 'headgate';
 import type { Service } from './service.js';
 
 /** An id that no server of this fleet made, or made under another secret. */
@@ -18,13 +18,24 @@ function open({ receipts }: Service, id: string): PortableReceipt {
 }
 
 /** Gives or charges the difference to the true cost. */
-export function settle(service: Service, id: string, actual: number): Promise<Settlement> {
-  return service.current().limiter.settle(open(service, id), actual);
+export async function settle(service: Service, id: string, actual: number): Promise<Settlement> {
+  const receipt = open(service, id);
+  const settlement = await service.current().limiter.settle(receipt, actual);
+  service.returned(receipt, settlement.returned);
+  return settlement;
 }
 
 /** Gives back what a decision took; how many units came back. */
 export async function refund(service: Service, id: string): Promise<{ readonly returned: number }> {
-  return { returned: await service.current().limiter.refund(open(service, id)) };
+  const receipt = open(service, id);
+  const returned = await service.current().limiter.refund(receipt);
+  service.returned(receipt, returned);
+  return { returned };
+}
+
+/** Tells what became of an attempt to log in; whether all failures of its key are forgotten. */
+export async function outcome(service: Service, id: string, result: AttemptResult): Promise<{ readonly forgotten: boolean }> {
+  return { forgotten: await service.current().limiter.outcome(open(service, id), result) };
 }
 
 /** Ends a concurrency holder. */

@@ -4,9 +4,7 @@ import { showRedisAddress } from '../../redis-address.js';
 import { byWorst, severities, worstOf, type Finding, type Severity } from '../../usecases/doctor/finding.js';
 import { exitCodes } from '../exit-codes.js';
 import { table } from '../table.js';
-import { ownVersion } from '../version.js';
-
-export const summary = 'doctor    tell what is wrong with a Redis for rate limits';
+import { ownVersion } from '../../version.js';
 
 export const help = `headgate doctor --redis URL [--json] [--prefix hg]
 headgate doctor --redis NAME=URL --redis NAME=URL ... [--json] [--prefix hg]

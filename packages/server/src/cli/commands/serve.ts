@@ -5,14 +5,16 @@ import { readConfig, SettingError, type Config } from '../../config.js';
 import { RulesError } from '../../rules/faults.js';
 import { exitCodes } from '../exit-codes.js';
 
-export const summary = 'serve     answer checks over HTTP';
-
-export const help = `headgate serve [--rules FILE] [--redis URL] [--http-port 8080] [--host 127.0.0.1]
+export const help = `headgate serve [--rules FILE | --database URL] [--redis URL] [--http-port 8080] [--host 127.0.0.1]
 headgate serve --redis NAME=URL --redis NAME=URL ... [--weight NAME=N ...]
 
 Answers checks over HTTP.
 
   --rules FILE      YAML or JSON, read again when it changes; the sample rules by default   HEADGATE_RULES
+  --database URL    instead: rules that operators change, sqlite:PATH or postgres://...     HEADGATE_DATABASE
+  --cache FOLDER    copies of what is in the database, to start from while it is away       HEADGATE_CACHE
+  --webhook URL     told of quotas that are used to 80 % and 100 %                          HEADGATE_WEBHOOK
+                    secret of its signatures, at least 16 characters                        HEADGATE_WEBHOOK_SECRET
   --redis URL       where the counters are; in memory by default                            HEADGATE_REDIS
                     redis://h, rediss://h, redis+cluster://h1,h2, redis+sentinel://h1,h2/NAME
   --redis NAME=URL  several times: shards, each with a part of the keys by its name         HEADGATE_REDIS

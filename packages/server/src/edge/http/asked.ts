@@ -1,4 +1,4 @@
-import type { Line } from '../../usecases/gate.js';
+import type { Line } from '../../rules/matcher.js';
 import { BadRequestError } from './errors.js';
 
 export const gatePath = '/v1/gate';
@@ -11,6 +11,7 @@ function own(method: string, url: string): Line {
 
 /** More would be work without end: one request is asked about, and what its client adds to it comes on top. */
 const mostLines = 16;
+const mostHosts = 16;
 
 /**
  * The requests that a gateway may mean: by `X-Original-*` (nginx), by `X-Forwarded-*` (Caddy, Traefik), else the request itself, its path after
@@ -43,4 +44,23 @@ export function linesAsked(request: { method: string; url: string; headers: Node
   const hasPath = url.startsWith('/', gatePath.length);
   if (lines.length === 0 || hasPath) lines.push(own(method, url));
   return lines;
+}
+
+/**
+ * The hosts that a request may be for: by `X-Original-Host`, of trusted peers by `X-Forwarded-Host` (a list where several proxies wrote it), and by
+ * the field `Host` itself, which of a gateway that keeps it is the client's, else the gate's own. As with lines, all of them count, so that an
+ * added field takes no rule away. `headers` has each field's lines apart.
+ *
+ * @throws BadRequestError if the fields name more hosts than any gateway does
+ */
+export function hostsAsked({ headers, trusted }: { headers: NodeJS.Dict<string[]>; trusted: boolean }): string[] {
+  const names = ['x-original-host', ...(trusted ? ['x-forwarded-host'] : []), 'host', ':authority'];
+  const hosts = new Set<string>();
+  for (const name of names) for (const line of headers[name] ?? []) for (const host of line.split(',')) hosts.add(host.trim());
+  hosts.delete('');
+  if (hosts.size > mostHosts) {
+    const detail = `X-Original-Host and X-Forwarded-Host name more than ${mostHosts} hosts; let the gateway overwrite them`;
+    throw new BadRequestError([{ pointer: '', detail }]);
+  }
+  return [...hosts];
 }

@@ -22,6 +22,7 @@ export const groupBody = z.strictObject({ checks: z.array(check).min(1).max(32) 
 
 const id = z.string().min(1);
 export const idBody = z.strictObject({ id });
+export const outcomeBody = z.strictObject({ id, outcome: z.enum(['success', 'failure']) });
 export const settleBody = z.strictObject({ id, actual: z.int().min(0).max(9_000_000_000) });
 
 /** A number that JSON has: `Infinity` becomes null. */

@@ -3,8 +3,8 @@ import type { CheckRequest } from 'headgate';
 import { rateLimitFields, type Answered } from 'headgate/http';
 import { check, peek, reserve } from '../../usecases/decide.js';
 import type { Service } from '../../usecases/service.js';
-import { extend, refund, release, settle } from '../../usecases/take-back.js';
-import { decisionJson, groupBody, idBody, settleBody, singleBody } from './bodies.js';
+import { extend, outcome, refund, release, settle } from '../../usecases/take-back.js';
+import { decisionJson, groupBody, idBody, outcomeBody, settleBody, singleBody } from './bodies.js';
 import { readBody } from './errors.js';
 
 /** A 200 tells of limits, but its own retry is nobody's: `Retry-After` stays in the body. */
@@ -66,6 +66,10 @@ export function checkRoutes(app: FastifyInstance, service: Service): void {
   });
   app.post('/v1/cancel', ({ body }) => settle(service, readBody(idBody, body).id, 0));
   app.post('/v1/refund', ({ body }) => refund(service, readBody(idBody, body).id));
+  app.post('/v1/outcome', ({ body }) => {
+    const told = readBody(outcomeBody, body);
+    return outcome(service, told.id, told.outcome);
+  });
   app.post('/v1/release', ({ body }) => release(service, readBody(idBody, body).id));
   app.post('/v1/extend', ({ body }) => extend(service, readBody(idBody, body).id));
 }

@@ -2,9 +2,14 @@ import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemContentType, type Problem } from 'headgate/http';
 import type { z } from 'zod';
+import { DatabaseError } from '../../database/errors.js';
+import { RulesError } from '../../rules/faults.js';
+import { InputError } from '../../rules/inputs.js';
+import { ConflictError, NoVersionError } from '../../rules/repository.js';
 import { UnknownRuleError } from '../../usecases/decide.js';
 import { TooManyRulesError } from '../../usecases/gate.js';
 import { UnknownIdError } from '../../usecases/take-back.js';
+import { UnknownNameError } from './admin/route.js';
 
 type Faults = NonNullable<Problem['errors']>;
 
@@ -77,6 +82,14 @@ function problemFor(error: FastifyError & { code?: string }, request: FastifyReq
   if (error instanceof BadRequestError) return plainProblem(400, { errors: error.errors });
   if (error instanceof UnknownIdError) return at(400, '/id', error.message);
   if (error instanceof UnknownRuleError) return at(404, hasChecks(request) ? `/checks/${error.index}/rule` : '/rule', error.message);
+  if (error instanceof UnknownNameError || error instanceof NoVersionError) return plainProblem(404, { detail: error.message });
+  if (error instanceof InputError) return at(400, `/${error.field}`, error.message);
+  if (error instanceof ConflictError) return plainProblem(412, { detail: error.message });
+  if (error instanceof RulesError)
+    return plainProblem(422, {
+      errors: error.faults.slice(0, mostFaults).map(({ rule, message }) => ({ pointer: rule ?? '', detail: message })),
+    });
+  if (error instanceof DatabaseError) return plainProblem(503, { detail: error.message });
   if (error instanceof TooManyRulesError) return plainProblem(500, { detail: error.message });
   if (error instanceof TypeError && error.code?.startsWith('HEADGATE_')) return at(400, libraryPointer(request), error.message);
   const { statusCode: status = 500 } = error;
@@ -95,7 +108,7 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
   return sendProblem(reply, problem);
 }
 
-const posts = ['check', 'peek', 'reserve', 'settle', 'cancel', 'refund', 'release', 'extend'].map((verb) => `/v1/${verb}`);
+const posts = ['check', 'peek', 'reserve', 'settle', 'cancel', 'refund', 'outcome', 'release', 'extend'].map((verb) => `/v1/${verb}`);
 const gets = ['/healthz', '/readyz', '/metrics'];
 
 /** Unknown paths, and known ones with a method that they do not have. */

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf, rateLimitFields, trustsPeer } from 'headgate/http';
 import { gate } from '../../usecases/gate.js';
 import type { Service } from '../../usecases/service.js';
-import { gatePath, linesAsked } from './asked.js';
+import { gatePath, hostsAsked, linesAsked } from './asked.js';
 import { plainProblem, sendProblem } from './errors.js';
 
 /** nginx knows only 401 and 403 from an auth_request, and keeps its connection only if the body is empty and says so. */
@@ -22,11 +22,13 @@ export function gateRoutes(app: FastifyInstance, service: Service): void {
       socketAddress,
       headers,
       lines: linesAsked({ method, url, headers, trusted }),
+      hosts: hostsAsked({ headers, trusted }),
     });
     reply.header('cache-control', 'no-store');
     const asEmpty = /[?&]refuse=403(&|$)/.test(url);
     if ('lacking' in answer) {
-      const detail = `this request has ${answer.lacking}, which the rule ${JSON.stringify(answer.rule)} counts by`;
+      const why = answer.rule === undefined ? 'which tells its plan' : `which the rule ${JSON.stringify(answer.rule)} counts by`;
+      const detail = `this request has ${answer.lacking}, ${why}`;
       return asEmpty ? refuseEmpty(reply, 403) : sendProblem(reply, plainProblem(403, { detail }));
     }
     reply.headers(rateLimitFields(answer.answers));

@@ -1,16 +1,21 @@
 import fastify, { LogController, type FastifyInstance } from 'fastify';
-import { forwardedWatch, type Trust } from 'headgate/http';
+import { forwardedWatch, type DeviceTokens, type Trust } from 'headgate/http';
 import type { Service } from '../../usecases/service.js';
 import type { Logger } from '../../observe/logger.js';
+import { adminRoutes, type AdminOptions } from './admin/register.js';
 import { checkRoutes } from './check.js';
 import { answerClientError } from './client-error.js';
+import { devicesRoutes } from './devices.js';
 import { answerError, problemErrors } from './errors.js';
 import { gateRoutes } from './gate.js';
 import { operateRoutes, type Operable } from './operate.js';
+import { quotasRoutes } from './quotas.js';
 
 export interface HttpOptions {
   readonly service: Service;
   readonly operable: Operable;
+  readonly devices: DeviceTokens;
+  readonly admin: AdminOptions;
   readonly logger: Logger;
 }
 
@@ -28,7 +33,7 @@ function watchForwarded({ current }: Service, logger: Logger): (headers: Paramet
 }
 
 /** The HTTP edge: translates, and nothing else. */
-export function httpServer({ service, operable, logger }: HttpOptions): FastifyInstance {
+export function httpServer({ service, operable, devices, admin, logger }: HttpOptions): FastifyInstance {
   const app = fastify({
     loggerInstance: logger,
     // Requests come by the thousand a second; metrics count them.
@@ -53,6 +58,9 @@ export function httpServer({ service, operable, logger }: HttpOptions): FastifyI
   });
   app.register((scope, _options, done) => {
     checkRoutes(scope, service);
+    quotasRoutes(scope, service);
+    devicesRoutes(scope, devices);
+    adminRoutes(scope, admin);
     done();
   });
   app.register((scope, _options, done) => {

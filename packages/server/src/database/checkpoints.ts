@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import { checkText, checkWhole, lengths } from '../rules/inputs.js';
+import type { CheckpointsRepository, QuotaCheckpoint } from '../rules/records.js';
+import { comesAfter } from './ending.js';
+import type { Writing } from './rules-writing.js';
+import type { Tables } from './tables.js';
+
+/** Rows in one statement, which is a transaction by itself: two servers that save the same counters never hold what the other waits for. */
+const chunk = 500;
+
+type Row = Tables['quota_checkpoints'];
+type Id = Pick<QuotaCheckpoint, 'rule' | 'key' | 'periodEnd'>;
+type Saved = Parameters<CheckpointsRepository['save']>[0][number];
+
+const any = [0, Number.MAX_SAFE_INTEGER] as const;
+const hashed = '#sha256:';
+
+/** Keys as the database can have them in an index: one that is long, or not text to PostgreSQL, is its hash. */
+const keyOf = (key: string): string =>
+  key.length > lengths.key[1] || key.includes('\0') || key.startsWith(hashed)
+    ? `${hashed}${createHash('sha256').update(key).digest('base64url')}`
+    : checkText('key', key, lengths.key);
+
+const rowOf = ({ rule, key, periodEnd, used, takenAt }: QuotaCheckpoint): Row => ({
+  rule: checkText('rule', rule, [1, 128]),
+  key: keyOf(key),
+  period_end: checkWhole('periodEnd', periodEnd, any),
+  used: checkWhole('used', used, any),
+  taken_at: checkWhole('takenAt', takenAt, any),
+});
+
+const checkpointOf = ({ period_end, taken_at, ...row }: Row): QuotaCheckpoint => ({ ...row, periodEnd: period_end, takenAt: taken_at });
+
+/** One for each counter, the latest, as one statement may touch a row only once; in one order, so that no two servers wait for each other. */
+function latest(checkpoints: readonly Saved[]): Row[] {
+  const rows = new Map<string, Row>();
+  for (const checkpoint of checkpoints) {
+    const row = rowOf(checkpoint);
+    const id = JSON.stringify([row.rule, row.key, row.period_end]);
+    if ((rows.get(id)?.taken_at ?? -1) <= row.taken_at) rows.set(id, row);
+  }
+  return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+}
+
+/** What becomes of the units that are there. */
+const used = {
+  lowered: sql<number>`excluded.used`,
+  raised: sql<number>`case when excluded.used > quota_checkpoints.used then excluded.used else quota_checkpoints.used end`,
+};
+
+export function checkpointsRepository({ db, now }: Writing): CheckpointsRepository {
+  async function save(rows: readonly Row[], kind: keyof typeof used): Promise<void> {
+    for (let start = 0; start < rows.length; start += chunk) {
+      await db
+        .insertInto('quota_checkpoints')
+        .values(rows.slice(start, start + chunk))
+        .onConflict((conflict) =>
+          conflict
+            .columns(['rule', 'key', 'period_end'])
+            .doUpdateSet(({ ref }) => ({ used: used[kind], taken_at: ref('excluded.taken_at') }))
+            .where(sql.ref('excluded.taken_at'), '>=', sql.ref('quota_checkpoints.taken_at')),
+        )
+        .execute();
+    }
+  }
+
+  return {
+    async save(checkpoints) {
+      const [lowered, raised] = [true, false].map((is) => latest(checkpoints.filter((one) => (one.lowered ?? false) === is)));
+      await save(lowered ?? [], 'lowered');
+      await save(raised ?? [], 'raised');
+    },
+    async find({ rule, key, periodEnd }: Id) {
+      const query = db.selectFrom('quota_checkpoints').selectAll().where('rule', '=', rule).where('key', '=', keyOf(key));
+      const row = await query.where('period_end', '=', periodEnd).executeTakeFirst();
+      return row && { ...checkpointOf(row), key };
+    },
+    async list({ limit, after }) {
+      let query = db.selectFrom('quota_checkpoints').selectAll().where('period_end', '>', now());
+      query = query
+        .orderBy('rule')
+        .orderBy('key')
+        .orderBy('period_end')
+        .limit(checkWhole('limit', limit, lengths.page));
+      if (after !== undefined) query = query.where(comesAfter(['rule', 'key', 'period_end'], [after.rule, after.key, after.periodEnd]));
+      return (await query.execute()).map(checkpointOf);
+    },
+  };
+}

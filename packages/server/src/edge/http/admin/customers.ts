@@ -1,0 +1,211 @@
+import { z } from 'zod';
+import type {
+  CustomerPlan,
+  Exemption,
+  ExemptionsRepository,
+  Override,
+  OverridesRepository,
+  PlansRepository,
+  Shadow,
+  ShadowsRepository,
+} from '../../../rules/exceptions.js';
+import { limitSchema, nameSchema } from '../../../rules/schema.js';
+import { keyParam, nameParam, route, UnknownNameError, type Route } from './route.js';
+
+export interface CustomersOptions {
+  readonly plans: PlansRepository;
+  readonly overrides: OverridesRepository;
+  readonly exemptions: ExemptionsRepository;
+  readonly shadows: ShadowsRepository;
+}
+
+const until = z.iso.datetime({ offset: true }).nullable().optional().describe('When it ends; without it, never');
+const untilAnswer = z.iso.datetime().nullable();
+const noted = { by: z.string(), at: z.iso.datetime() };
+const millisecondsOf = (text: string | null | undefined): number | null => (text == null ? null : new Date(text).getTime());
+const timeOf = (ms: number): string => new Date(ms).toISOString();
+
+/** Times as JSON has them. */
+const shown = ({ at, until: end, ...rest }: { readonly at: number; readonly until: number | null }): unknown => ({
+  ...rest,
+  until: end === null ? null : timeOf(end),
+  at: timeOf(at),
+});
+
+const list = { limit: z.coerce.number().int().min(1).max(1000).default(100), after: z.string().max(512).optional() };
+const overrideParams = z.object({ rule: z.string().min(1).max(128), key: z.string().min(1).max(512) });
+const ofExemption = z.object({
+  rule: z.union([z.literal('*'), nameSchema]).describe('a rule, or * for all'),
+  kind: z.enum(['key', 'cidr']),
+  subject: z.string().min(1).max(512).describe('a key, or addresses as 10.0.0.0/8'),
+});
+
+const planAnswer = z.object({ customer: z.string(), plan: z.string(), until: untilAnswer, ...noted });
+const overrideAnswer = z.object({ rule: z.string(), customer: z.string(), limit: z.unknown(), until: untilAnswer, ...noted });
+const exemptionAnswer = ofExemption.extend({ reason: z.string(), until: untilAnswer, ...noted });
+const shadowAnswer = z.object({ rule: z.string(), on: z.boolean(), ...noted });
+
+const gone = (was: boolean, what: string): Record<string, never> => {
+  if (!was) throw new UnknownNameError(`there is no ${what}`);
+  return {};
+};
+
+function plansRoutes(plans: PlansRepository): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/customers',
+      role: 'read',
+      summary: 'Plans of customers',
+      query: z.object(list),
+      answer: z.object({ customers: z.array(planAnswer) }),
+      async run({ query: { limit, after } }) {
+        const found = await plans.list({ limit, ...(after === undefined ? undefined : { after }) });
+        return { body: { customers: found.map((plan: CustomerPlan) => shown(plan)) } };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/customers/{key}/plan',
+      role: 'read',
+      summary: 'The plan of a customer',
+      params: keyParam,
+      answer: planAnswer,
+      async run({ params: { key } }) {
+        const plan = await plans.of(key);
+        if (plan === undefined) throw new UnknownNameError('no plan is stored for this customer');
+        return { body: shown(plan) };
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: '/customers/{key}/plan',
+      role: 'operate',
+      summary: 'Sets the plan of a customer; units used stay used',
+      params: keyParam,
+      body: z.strictObject({ plan: z.string().min(1).max(128), until }),
+      async run({ params: { key }, body: { plan, until: end }, who }) {
+        await plans.set({ customer: key, plan, until: millisecondsOf(end), by: who });
+        return {};
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/customers/{key}/plan',
+      role: 'operate',
+      summary: 'Forgets the plan of a customer',
+      params: keyParam,
+      run: async ({ params: { key }, who }) => gone(await plans.remove({ customer: key, by: who }), 'plan of this customer'),
+    }),
+  ];
+}
+
+function overridesRoutes(overrides: OverridesRepository): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/overrides',
+      role: 'read',
+      summary: 'Limits of single customers',
+      query: z.object({ limit: list.limit, rule: z.string().optional(), customer: z.string().optional() }),
+      answer: z.object({ overrides: z.array(overrideAnswer) }),
+      async run({ query: { limit, rule, customer } }) {
+        const page = { limit, ...(rule === undefined ? undefined : { rule }), ...(customer === undefined ? undefined : { customer }) };
+        return { body: { overrides: (await overrides.list(page)).map((override: Override) => shown(override)) } };
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: '/overrides/{rule}/{key}',
+      role: 'operate',
+      summary: 'Another limit of a rule for one customer; it goes before that of the plan',
+      params: overrideParams,
+      body: z.strictObject({ limit: limitSchema, until }),
+      async run({ params: { rule, key }, body: { limit, until: end }, who }) {
+        await overrides.set({ rule, customer: key, limit, until: millisecondsOf(end), by: who });
+        return {};
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/overrides/{rule}/{key}',
+      role: 'operate',
+      summary: 'Ends an override',
+      params: overrideParams,
+      run: async ({ params: { rule, key }, who }) => gone(await overrides.remove({ rule, customer: key, by: who }), 'such override'),
+    }),
+  ];
+}
+
+function exemptionsRoutes(exemptions: ExemptionsRepository): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/exemptions',
+      role: 'read',
+      summary: 'For whom rules do not hold',
+      answer: z.object({ exemptions: z.array(exemptionAnswer) }),
+      run: async () => ({ body: { exemptions: (await exemptions.list()).map((exemption: Exemption) => shown(exemption)) } }),
+    }),
+    route({
+      method: 'PUT',
+      path: '/exemptions',
+      role: 'operate',
+      summary: 'Exempts a key, or addresses, from a rule or all',
+      body: ofExemption.extend({ reason: z.string().max(1000).default(''), until }).strict(),
+      async run({ body: { until: end, ...exemption }, who }) {
+        await exemptions.set({ ...exemption, until: millisecondsOf(end), by: who });
+        return {};
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/exemptions',
+      role: 'operate',
+      summary: 'Ends an exemption',
+      query: ofExemption,
+      run: async ({ query, who }) => gone(await exemptions.remove({ ...query, by: who }), 'such exemption'),
+    }),
+  ];
+}
+
+function shadowsRoutes(shadows: ShadowsRepository): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/shadows',
+      role: 'read',
+      summary: 'Rules that were switched to observe only, or back',
+      answer: z.object({ shadows: z.array(shadowAnswer) }),
+      run: async () => ({ body: { shadows: (await shadows.list()).map(({ at, ...shadow }: Shadow) => ({ ...shadow, at: timeOf(at) })) } }),
+    }),
+    route({
+      method: 'PUT',
+      path: '/shadows/{name}',
+      role: 'operate',
+      summary: 'Has a rule (or *, all without a switch of their own) only observe, or refuse again, whatever the rule says',
+      params: nameParam,
+      body: z.strictObject({ on: z.boolean() }),
+      async run({ params: { name }, body: { on }, who }) {
+        await shadows.set({ rule: name, on, by: who });
+        return {};
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/shadows/{name}',
+      role: 'operate',
+      summary: 'Leaves it to the rule again',
+      params: nameParam,
+      run: async ({ params: { name }, who }) => gone(await shadows.remove({ rule: name, by: who }), 'switch of this rule'),
+    }),
+  ];
+}
+
+/** What differs from the rules for some. */
+export const customersRoutes = ({ plans, overrides, exemptions, shadows }: CustomersOptions): Route[] => [
+  ...plansRoutes(plans),
+  ...overridesRoutes(overrides),
+  ...exemptionsRoutes(exemptions),
+  ...shadowsRoutes(shadows),
+];

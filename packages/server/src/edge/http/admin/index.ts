@@ -1,0 +1,44 @@
+import type { Database } from '../../../database/open.js';
+import type { Traffic } from '../../../observe/traffic.js';
+import type { Service } from '../../../usecases/service.js';
+import { customersRoutes } from './customers.js';
+import { keysRoutes } from './keys.js';
+import { recordsRoutes } from './records.js';
+import type { AdminOptions } from './register.js';
+import { rulesRoutes } from './rules.js';
+import { trafficRoutes } from './traffic.js';
+
+export interface Administered {
+  readonly service: Service;
+  readonly traffic: Traffic;
+  /** Without one, rules are in a file, and what is in a database is not served. */
+  readonly database: Database | undefined;
+  readonly version: string;
+}
+
+/** For so long a token that was found is believed without asking again, in milliseconds: a revoked one holds no longer. */
+const believedMs = 5000;
+const mostBelieved = 1000;
+
+/** The admin API of a service. */
+export function administration({ service, traffic, database, version }: Administered): AdminOptions {
+  const common = [...keysRoutes(service), ...trafficRoutes(traffic)];
+  if (database === undefined) {
+    return { routes: common, version, hasTokens: () => Promise.resolve(false), bearerOf: () => Promise.resolve(undefined) };
+  }
+  const believed = new Map<string, { readonly until: number; readonly bearer: Awaited<ReturnType<AdminOptions['bearerOf']>> }>();
+  const { rules, tokens } = database;
+  return {
+    routes: [...rulesRoutes(rules), ...customersRoutes(database), ...recordsRoutes(database), ...common],
+    version,
+    hasTokens: async () => (await tokens.list()).some(({ revoked }) => revoked === undefined),
+    async bearerOf(token) {
+      const known = believed.get(token);
+      if (known !== undefined && performance.now() < known.until) return known.bearer;
+      const bearer = await tokens.verify(token);
+      if (believed.size >= mostBelieved) believed.clear();
+      if (bearer !== undefined) believed.set(token, { until: performance.now() + believedMs, bearer });
+      return bearer;
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { plainProblem, readBody, sendProblem } from '../errors.js';
+import { openApiOf } from './openapi.js';
+import { roles, type Role, type Route } from './route.js';
+
+/** Who a bearer token belongs to; undefined for one that is not known or was revoked. */
+export interface Bearer {
+  readonly name: string;
+  readonly role: Role;
+}
+
+export interface AdminOptions {
+  readonly routes: readonly Route[];
+  /** Of this Headgate, for the OpenAPI document. */
+  readonly version: string;
+  /** Whether any token was ever made: without one, only this machine is served. */
+  readonly hasTokens: () => Promise<boolean>;
+  readonly bearerOf: (token: string) => Promise<Bearer | undefined>;
+}
+
+export const adminPath = '/admin/v1';
+
+/** Who asks without a token, where none was made. */
+const local: Bearer = { name: 'local', role: 'edit' };
+
+const loopbackPeer = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/i;
+/** A page of another site that has its name point to this machine sends its own name here. */
+const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
+
+const isLocal = ({ socket, headers }: FastifyRequest): boolean =>
+  loopbackPeer.test(socket.remoteAddress ?? '') &&
+  loopbackHost.test(headers.host ?? '') &&
+  // A proxy on this machine would bring in everybody.
+  headers['x-forwarded-for'] === undefined &&
+  headers.forwarded === undefined;
+
+/** Why a request is not served. */
+class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+async function bearer(request: FastifyRequest, { hasTokens, bearerOf }: AdminOptions): Promise<Bearer> {
+  const [, token] = /^bearer +(\S+)\s*$/i.exec(request.headers.authorization ?? '') ?? [];
+  if (token !== undefined) {
+    const known = await bearerOf(token);
+    if (known === undefined) throw new Refused(401, 'this token is not known, or was revoked');
+    return known;
+  }
+  if (await hasTokens()) throw new Refused(401, 'send a token: Authorization: Bearer TOKEN');
+  if (!isLocal(request)) throw new Refused(403, 'no token was made yet, so only this machine is served; make one: headgate token create');
+  return local;
+}
+
+function baseOf({ headers }: FastifyRequest, { needsBase }: Route): number | undefined {
+  const [, base] = /^"(\d{1,15})"$/.exec(headers['if-match'] ?? '') ?? [];
+  if (base === undefined && needsBase)
+    throw new Refused(428, 'send the version that you saw: If-Match: "12" (the ETag of GET /admin/v1/rules)');
+  return base === undefined ? undefined : Number(base);
+}
+
+const read = (schema: z.ZodType | undefined, value: unknown): unknown => (schema === undefined ? undefined : readBody(schema, value));
+
+async function answer(route: Route, request: FastifyRequest, options: AdminOptions): Promise<Awaited<ReturnType<Route['run']>>> {
+  const { name: who, role } = await bearer(request, options);
+  if (roles.indexOf(role) < roles.indexOf(route.role))
+    throw new Refused(403, `this needs the role ${route.role}; the token ${JSON.stringify(who)} has ${role}`);
+  const asked = {
+    params: read(route.params, request.params),
+    query: read(route.query, request.query),
+    body: read(route.body, request.body),
+    base: baseOf(request, route),
+    who,
+  };
+  return route.run(asked as never);
+}
+
+/** Serves the admin API, and its OpenAPI document at `/admin/v1/openapi.json`. */
+export function adminRoutes(app: FastifyInstance, options: AdminOptions): void {
+  async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    reply.header('cache-control', 'no-store');
+    try {
+      const { status = route.answer ? 200 : 204, headers = {}, body } = await answer(route, request, options);
+      return await reply.code(status).headers(headers).send(body);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (error.status === 401) reply.header('www-authenticate', 'Bearer');
+      return sendProblem(reply, plainProblem(error.status, { detail: error.message }));
+    }
+  }
+  for (const route of options.routes) {
+    const url = adminPath + route.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    app.route({ method: route.method, url, handler: (request, reply) => handle(route, request, reply) });
+  }
+  const document = openApiOf(options.routes, { base: adminPath, version: options.version });
+  app.get(`${adminPath}/openapi.json`, () => document);
+}

@@ -1,0 +1,46 @@
+import type { Decision } from 'headgate';
+import type { Service } from './service.js';
+
+/** A key under one rule, as a check of one unit would find it now. */
+export interface KeyState {
+  readonly rule: string;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Milliseconds; `Infinity` if one unit can never pass. */
+  readonly retryAfterMs: number;
+  readonly resetAfterMs: number;
+  readonly wouldAllow: boolean;
+  readonly reason: Decision['reason'];
+  readonly shadow: boolean;
+  /** Told without the shared store: others may know otherwise. */
+  readonly degraded: boolean;
+}
+
+export interface KeyStates {
+  /** Those of whose budget something is used, and those that refuse; all if asked for. */
+  readonly states: readonly KeyState[];
+  /** Rules looked at. */
+  readonly rules: number;
+}
+
+/** Rules looked at together: as many as one script call carries. */
+const atOnce = 64;
+
+/** Looks up a key under every rule, or one; takes nothing. */
+export async function keyStates(
+  service: Service,
+  key: string,
+  { rule, all = false }: { rule?: string | undefined; all?: boolean },
+): Promise<KeyStates> {
+  const { rules, limiter } = service.current();
+  const names = rule === undefined ? [...rules.rules.keys()] : rules.rules.has(rule) ? [rule] : [];
+  const states: KeyState[] = [];
+  for (let at = 0; at < names.length; at += atOnce) {
+    const peeked = await Promise.all(names.slice(at, at + atOnce).map((name) => limiter.peek(name, key)));
+    for (const { rule: name, limit, remaining, retryAfterMs, resetAfterMs, wouldAllow, reason, shadow, degraded } of peeked) {
+      if (!all && rule === undefined && wouldAllow && remaining >= limit) continue;
+      states.push({ rule: name, limit, remaining, retryAfterMs, resetAfterMs, wouldAllow, reason, shadow, degraded });
+    }
+  }
+  return { states, rules: names.length };
+}

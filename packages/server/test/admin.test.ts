@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../src/database/open.js';
+import { readDatabaseUrl } from '../src/database/address.js';
+import { ask, start, temporary, type Started } from './support/service.js';
+import { join } from 'node:path';
+
+const file = {
+  version: 1,
+  rules: [
+    { name: 'search', match: { path: '/search' }, key: ['apiKey'], limit: { fixedWindow: { limit: 2, window: '1h' } } },
+    { name: 'monthly', key: ['account'], limit: { quota: { limit: 10, period: 'month' } } },
+  ],
+};
+
+/** A server over a database of its own with two rules in it. */
+async function serving(): Promise<Started & { url: string; database: string }> {
+  const database = `sqlite:${join(temporary(), 'rules.db')}`;
+  const opened = openDatabase(readDatabaseUrl(database));
+  await opened.rules.importAll({ base: 0, author: 'test', reason: 'first', file });
+  await opened.close();
+  return { ...(await start({ flags: ['--database', database] })), database };
+}
+
+const json = (url: string, method: string, body?: unknown, headers: Record<string, string> = {}) =>
+  ask(url, {
+    method,
+    headers: { ...(body === undefined ? undefined : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? undefined : { body: JSON.stringify(body) }),
+  });
+
+const check = async (url: string, rule: string, key: string): Promise<boolean> =>
+  (await json(`${url}/v1/check`, 'POST', { rule, key })).json.allowed as boolean;
+
+describe('the admin API', () => {
+  it('tells the rules with their version, and changes one: in force within two seconds, a version with author and reason', async () => {
+    const { url } = await serving();
+    const { json: set, headers } = await json(`${url}/admin/v1/rules`, 'GET');
+    expect(set).toMatchObject({ version: 1, rules: { search: { limit: { fixedWindow: { limit: 2 } } } } });
+    expect(headers['etag']).toBe('"1"');
+    const rule = { ...file.rules[0], limit: { fixedWindow: { limit: 3, window: '1h' } } };
+    const changed = await json(`${url}/admin/v1/rules/search`, 'PUT', { rule, reason: 'too strict' }, { 'if-match': '"1"' });
+    expect(changed).toMatchObject({ status: 200, json: { version: 2, differences: [{ name: 'search' }] } });
+    await expect
+      .poll(async () => (await json(`${url}/v1/peek`, 'POST', { rule: 'search', key: 'k' })).json.decision.limit as number, {
+        timeout: 2000,
+      })
+      .toBe(3);
+    const { json: history } = await json(`${url}/admin/v1/versions`, 'GET');
+    expect(history.versions[0]).toMatchObject({ number: 2, author: 'local', reason: 'too strict' });
+    const { json: diff } = await json(`${url}/admin/v1/diff?from=1&to=2`, 'GET');
+    expect(diff.differences).toHaveLength(1);
+    const back = await json(`${url}/admin/v1/rollback`, 'POST', { to: 1, reason: 'was right' }, { 'if-match': '"2"' });
+    expect(back.json).toMatchObject({ version: 3 });
+  });
+
+  it('refuses an edit of who did not see the latest, and one that does not say what it saw; nothing is lost', async () => {
+    const { url } = await serving();
+    const rule = file.rules[0];
+    await json(`${url}/admin/v1/rules/other`, 'PUT', { rule: { ...rule, name: 'other' } }, { 'if-match': '"1"' });
+    const late = await json(`${url}/admin/v1/rules/third`, 'PUT', { rule: { ...rule, name: 'third' } }, { 'if-match': '"1"' });
+    expect(late.status).toBe(412);
+    expect(late.json.detail).toContain('added rule "other"');
+    expect((await json(`${url}/admin/v1/rules/third`, 'DELETE')).status).toBe(428);
+    expect(Object.keys((await json(`${url}/admin/v1/rules`, 'GET')).json.rules as object).sort()).toEqual(['monthly', 'other', 'search']);
+  });
+
+  it('tells every fault of rules that cannot be used, and changes nothing', async () => {
+    const { url } = await serving();
+    const rule = { key: ['apikeys'], limit: { fixedWindow: { limit: 1, window: '1h' } } };
+    const answer = await json(`${url}/admin/v1/rules/wrong`, 'PUT', { rule }, { 'if-match': '"1"' });
+    expect(answer.status).toBe(422);
+    expect(answer.json.errors).toEqual([{ pointer: '"wrong"', detail: expect.stringContaining('did you mean "apiKey"') as string }]);
+    expect((await json(`${url}/admin/v1/rules`, 'GET')).json.version).toBe(1);
+  });
+
+  it('switches a rule to observe only, and back', async () => {
+    const { url } = await serving();
+    for (const allowed of [true, true, false]) expect(await check(url, 'search', 'k')).toBe(allowed);
+    await json(`${url}/admin/v1/shadows/search`, 'PUT', { on: true });
+    await expect.poll(() => check(url, 'search', 'k'), { timeout: 2000 }).toBe(true);
+    await json(`${url}/admin/v1/shadows/search`, 'DELETE');
+    await expect.poll(() => check(url, 'search', 'k'), { timeout: 2000 }).toBe(false);
+  });
+
+  it('gives one customer another limit, and exempts one; units used stay used', async () => {
+    const { url } = await serving();
+    for (const allowed of [true, true, false]) expect(await check(url, 'search', 'k')).toBe(allowed);
+    await json(`${url}/admin/v1/overrides/search/k`, 'PUT', {
+      limit: { fixedWindow: { limit: 3, window: '1h' } },
+      until: '2099-01-01T00:00:00Z',
+    });
+    await expect.poll(() => check(url, 'search', 'k'), { timeout: 2000 }).toBe(true);
+    expect(await check(url, 'search', 'k')).toBe(false);
+    await json(`${url}/admin/v1/exemptions`, 'PUT', { rule: '*', kind: 'key', subject: 'k', reason: 'our own monitor' });
+    await expect.poll(() => check(url, 'search', 'k'), { timeout: 2000 }).toBe(true);
+    expect((await json(`${url}/admin/v1/exemptions?rule=*&kind=key&subject=k`, 'DELETE')).status).toBe(204);
+    await expect.poll(() => check(url, 'search', 'k'), { timeout: 2000 }).toBe(false);
+  });
+
+  it('tells how a key stands under every rule and why it is refused; resets, bans, lifts a ban', async () => {
+    const { url } = await serving();
+    for (let i = 0; i < 2; i += 1) await check(url, 'search', 'k');
+    const key = `${url}/admin/v1/keys/k`;
+    expect((await json(key, 'GET')).json).toMatchObject({
+      rules: 2,
+      states: [{ rule: 'search', remaining: 0, wouldAllow: false, reason: 'limited' }],
+    });
+    expect((await json(`${key}/reset`, 'POST', { rule: 'search' })).status).toBe(204);
+    expect((await json(key, 'GET')).json.states).toEqual([]);
+    await json(`${key}/ban`, 'POST', { rule: 'search', forMs: 60_000 });
+    expect((await json(key, 'GET')).json.states).toMatchObject([{ rule: 'search', reason: 'banned' }]);
+    await json(`${key}/unban`, 'POST', { rule: 'search' });
+    expect(await check(url, 'search', 'k')).toBe(true);
+  });
+
+  it('wants a token as soon as there is one, of the role that the endpoint needs', async () => {
+    const { url } = await serving();
+    const make = (name: string, role: string, token?: string) =>
+      json(`${url}/admin/v1/tokens`, 'POST', { name, role }, token === undefined ? {} : { authorization: `Bearer ${token}` });
+    const edit = (await make('ann', 'edit')).json.token as string;
+    expect((await json(`${url}/admin/v1/rules`, 'GET')).status).toBe(401);
+    const reader = (await make('bob', 'read', edit)).json.token as string;
+    const as = (token: string) => ({ authorization: `Bearer ${token}` });
+    expect((await json(`${url}/admin/v1/rules`, 'GET', undefined, as(reader))).status).toBe(200);
+    const refused = await json(`${url}/admin/v1/keys/k/reset`, 'POST', { rule: 'search' }, as(reader));
+    expect(refused).toMatchObject({ status: 403, json: { detail: expect.stringContaining('needs the role operate') as string } });
+    expect((await json(`${url}/admin/v1/rules`, 'GET', undefined, as('x'.repeat(43)))).status).toBe(401);
+    const { json: audit } = await json(`${url}/admin/v1/audit`, 'GET', undefined, as(reader));
+    expect(audit.entries[0]).toMatchObject({ who: 'ann', what: 'token.create' });
+    expect(JSON.stringify(audit)).not.toContain(reader);
+  });
+
+  it('without a token serves only this machine: not who comes through a proxy, nor a page that calls itself by another name', async () => {
+    const { url } = await serving();
+    for (const headers of [{ 'x-forwarded-for': '203.0.113.7' }, { forwarded: 'for=203.0.113.7' }, { host: 'attacker.example' }]) {
+      expect((await json(`${url}/admin/v1/rules`, 'GET', undefined, headers)).status).toBe(403);
+    }
+  });
+
+  it('tells its own OpenAPI document, of every route', async () => {
+    const { url } = await serving();
+    const { json: document } = await json(`${url}/admin/v1/openapi.json`, 'GET');
+    expect(document.openapi).toBe('3.1.0');
+    expect(Object.keys(document.paths as object)).toEqual(
+      expect.arrayContaining(['/admin/v1/rules/{name}', '/admin/v1/keys/{key}', '/admin/v1/audit']),
+    );
+    expect(document.paths['/admin/v1/rules/{name}'].put.parameters).toContainEqual(
+      expect.objectContaining({ name: 'If-Match', required: true }),
+    );
+  });
+});
+
+describe('GET /v1/quotas', () => {
+  it('tells what a customer has used, of which limit, and when it begins anew', async () => {
+    const { url } = await serving();
+    await json(`${url}/v1/check`, 'POST', { rule: 'monthly', key: 'alice', cost: 4 });
+    const { json: answer } = await json(`${url}/v1/quotas/alice`, 'GET');
+    expect(answer).toMatchObject({ key: 'alice', quotas: [{ rule: 'monthly', used: 4, limit: 10, remaining: 6 }] });
+    const end = new Date(answer.quotas[0].resetsAt as string);
+    expect([end.getUTCDate(), end.getUTCHours(), end.getUTCMinutes(), end.getUTCSeconds()]).toEqual([1, 0, 0, 0]);
+  });
+});

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadRules } from '../src/rules/load.js';
+import { headgate, urlOf } from './support/command.js';
+import { ask, rulesFile, temporary } from './support/service.js';
+
+const text = (limit: number): string => `version: 1
+rules:
+  - { name: search, key: [apiKey], limit: { fixedWindow: { limit: ${limit}, window: 1h } } }
+  - { name: login, key: [account], limit: { fixedWindow: { limit: 5, window: 1m } } }
+`;
+
+async function run(...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
+  const { code, out, err } = headgate(args);
+  return { code: await code, out: out(), err: err() };
+}
+
+const fresh = (): string => `sqlite:${join(temporary(), 'rules.db')}`;
+
+describe('headgate rules', () => {
+  it.each(['costly-endpoint', 'login', 'otp', 'public-api'])('recipe %s prints rules that can be used as they are', async (name) => {
+    expect((await run('rules', 'recipe')).out.split('\n')).toContain(name);
+    const { code, out } = await run('rules', 'recipe', name);
+    expect(code).toBe(0);
+    expect(loadRules(name, out).rules.size).toBeGreaterThan(0);
+  });
+
+  it('validate tells every fault with its line, and the number of rules if there is none', async () => {
+    const good = rulesFile(text(5));
+    expect(await run('rules', 'validate', good)).toMatchObject({ code: 0, out: `${good}: 2 rules, no faults\n` });
+    const bad = rulesFile(text(5).replace('fixedWindow: { limit: 5, window: 1m }', 'fixedWindow: { limit: -5, window: 1x }'));
+    const { code, err } = await run('rules', 'validate', bad);
+    expect(code).toBe(78);
+    expect(err.match(new RegExp(`${bad}:4: rule "login"`, 'g'))).toHaveLength(2);
+  });
+
+  it('import moves a file over; history, diff and rollback tell and undo it', async () => {
+    const database = fresh();
+    const of = (...args: string[]) => run('rules', ...args, '--database', database, '--author', 'ann');
+    expect(await of('import', rulesFile(text(5)))).toMatchObject({ code: 0, out: 'version 1: 2 entries differ from 0\n' });
+    const same = rulesFile(text(5));
+    expect((await of('import', same)).out).toBe('nothing differs from version 1\n');
+    const { code } = headgate(['rules', 'import', rulesFile(text(9)), '--database', database, '--author', 'bob', '--reason', 'too strict']);
+    expect(await code).toBe(0);
+    expect((await of('history')).out).toMatch(/2 by bob: changed rule "search" \("too strict"\)\n.*1 by ann: added rule/);
+    expect((await of('diff', '1', '2')).out).toContain('"limit":9');
+    expect(await of('rollback', '1')).toMatchObject({ code: 0, out: 'version 3: as it was at 1\n' });
+    expect((await of('diff', '1', '3')).out).toBe('');
+    expect(await of('rollback', '77')).toMatchObject({ code: 78, err: expect.stringContaining('no version 77') as string });
+  });
+
+  it('shadow takes a rule out of force on a server that runs, and back', async () => {
+    const database = fresh();
+    await run('rules', 'import', rulesFile(text(0)), '--database', database);
+    const server = headgate(['serve', '--http-port', '0', '--database', database], { HEADGATE_DEADLINE: '2s' });
+    const url = await urlOf(server);
+    const allowed = async (): Promise<boolean> =>
+      (
+        await ask(`${url}/v1/check`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: '{"rule":"search","key":"k"}',
+        })
+      ).json.allowed as boolean;
+    expect(await allowed()).toBe(false);
+    expect((await run('rules', 'shadow', 'search', '--database', database)).out).toBe('rule "search": only observing\n');
+    await expect.poll(allowed, { timeout: 5000 }).toBe(true);
+    expect((await run('rules', 'shadow', 'search', '--clear', '--database', database)).code).toBe(0);
+    await expect.poll(allowed, { timeout: 5000 }).toBe(false);
+    expect((await run('rules', 'shadow', '--all', '--database', database)).out).toBe('all rules: only observing\n');
+    await expect.poll(allowed, { timeout: 5000 }).toBe(true);
+  });
+
+  it('says what is wrong with its arguments, and where a database cannot be used', async () => {
+    expect(await run('rules', 'import')).toMatchObject({ code: 78, err: expect.stringContaining('expected 1 arguments') as string });
+    expect(await run('rules', 'recipe', '../sample')).toMatchObject({
+      code: 78,
+      err: expect.stringContaining('there are costly-endpoint') as string,
+    });
+    expect(await run('rules', 'frobnicate')).toMatchObject({ code: 78 });
+    const away = await run('rules', 'history', '--database', 'postgres://ann:hunter2@127.0.0.1:1/x');
+    expect(away).toMatchObject({ code: 1, out: '' });
+    expect(away.err).not.toContain('hunter2');
+  });
+});
+
+describe('headgate token', () => {
+  it('makes a token that the admin API takes until it is revoked; it is shown once', async () => {
+    const database = fresh();
+    await run('rules', 'import', rulesFile(text(5)), '--database', database);
+    const { out } = await run('token', 'create', 'ci', '--role', 'read', '--database', database);
+    const token = out.trim();
+    const list = await run('token', 'list', '--database', database);
+    expect(list.out).toMatch(/^ci +read .*holds$/m);
+    expect(list.out).not.toContain(token);
+    const url = await urlOf(headgate(['serve', '--http-port', '0', '--database', database]));
+    const status = async (): Promise<number> =>
+      (await ask(`${url}/admin/v1/rules`, { headers: { authorization: `Bearer ${token}` } })).status;
+    expect(await status()).toBe(200);
+    expect((await run('token', 'revoke', 'ci', '--database', database)).code).toBe(0);
+    await expect.poll(status, { timeout: 10_000 }).toBe(401);
+    expect(await run('token', 'create', 'x', '--role', 'admin', '--database', database)).toMatchObject({ code: 78 });
+  });
+});

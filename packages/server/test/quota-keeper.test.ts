@@ -1,0 +1,117 @@
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { createLimiter, memoryStore, quota, type Limiter } from 'headgate';
+import { redisStore } from 'headgate/redis';
+import { fakeClock } from 'headgate/testing';
+import { describe, expect, it } from 'vitest';
+import { startRedis } from '../../../test/support/redis.js';
+import { readDatabaseUrl } from '../src/database/address.js';
+import { openDatabase } from '../src/database/open.js';
+import { quotaKeeper, type Checkpoints } from '../src/usecases/quota-keeper.js';
+import { later, temporary } from './support/service.js';
+
+const monthly = quota({ limit: 100, period: 'month' });
+
+function checkpoints(): Checkpoints {
+  const database = openDatabase(readDatabaseUrl(`sqlite:${join(temporary(), 'quotas.db')}`));
+  later(() => database.close());
+  return {
+    save: (taken) => database.checkpoints.save(taken.map((one) => ({ ...one, takenAt: Math.floor(one.takenAt / 1000) }))),
+    find: (of) => database.checkpoints.find(of),
+  };
+}
+
+/** A server's part: a limiter over a store, and a keeper that watches it. */
+function server(limiter: () => Limiter<'monthly'>, kept: Checkpoints, clock = fakeClock()) {
+  const events: string[] = [];
+  const keeper = quotaKeeper({ checkpoints: kept, limiter, clock, onEvent: ({ type, message }) => events.push(`${type}: ${message}`) });
+  later(() => keeper.close());
+  const use = async (cost: number): Promise<number> => {
+    const decision = await limiter().check('monthly', 'alice', { cost });
+    keeper.observe({ decision, limit: monthly, plan: undefined });
+    return decision.remaining;
+  };
+  const remaining = async (): Promise<number> => (await limiter().peek('monthly', 'alice')).remaining;
+  return { keeper, events, use, remaining };
+}
+
+describe('a quota counter', () => {
+  it('that Redis has lost is back from its checkpoint, with what was used since', async () => {
+    const redis = await startRedis();
+    later(redis.kill);
+    const client = new Redis(redis.port, redis.host);
+    later(() => client.disconnect());
+    const limiter = createLimiter({ store: redisStore({ client }), deadline: '2s', fleetSize: 1, rules: { monthly: { limit: monthly } } });
+    later(() => limiter.close());
+    await limiter.ready();
+    const { keeper, events, use, remaining } = server(() => limiter, checkpoints());
+    for (const cost of [30, 12]) await use(cost);
+    await keeper.flush();
+    await client.flushall();
+    expect(await use(3)).toBe(97);
+    await expect.poll(remaining).toBe(55);
+    expect(events).toEqual([expect.stringContaining('restored: rule "monthly"')]);
+  });
+
+  it('lost on the 25th is back for its month, and not in the next', async () => {
+    const clock = fakeClock();
+    clock.advance(24 * 86_400_000_000);
+    const make = () => createLimiter({ store: memoryStore({ clock }), rules: { monthly: { limit: monthly } }, clock });
+    let limiter = make();
+    const { keeper, events, use, remaining } = server(() => limiter, checkpoints(), clock);
+    await use(60);
+    await keeper.flush();
+    limiter = make();
+    await use(1);
+    await expect.poll(remaining).toBe(39);
+    await keeper.flush();
+    clock.advance(7 * 86_400_000_000);
+    await use(1);
+    await keeper.flush();
+    expect(await remaining()).toBe(99);
+    expect(events).toHaveLength(1);
+  });
+
+  it('that came back by a refund is saved lower; one that another server saved higher stays', async () => {
+    const clock = fakeClock();
+    const kept = checkpoints();
+    const limiter = createLimiter({ store: memoryStore({ clock }), rules: { monthly: { limit: monthly } }, clock });
+    const one = server(() => limiter, kept, clock);
+    const other = server(() => limiter, kept, clock);
+    const periodEnd = Date.UTC(2026, 1, 1);
+    const saved = async (): Promise<number | undefined> => (await kept.find({ rule: 'monthly', key: 'alice', periodEnd }))?.used;
+    await one.use(10);
+    await expect.poll(() => one.keeper.flush().then(saved)).toBe(10);
+    clock.advance(1_000_000);
+    await other.use(5);
+    await other.keeper.flush();
+    expect(await saved()).toBe(15);
+    clock.advance(1_000_000);
+    const decision = await limiter.check('monthly', 'alice', { cost: 20 });
+    one.keeper.observe({ decision, limit: monthly, plan: undefined });
+    one.keeper.returned({ rule: 'monthly', key: 'alice' }, await limiter.refund(decision));
+    await one.keeper.flush();
+    expect(await saved()).toBe(15);
+  });
+
+  it('is kept in mind while the database is away, and saved once it is back; nothing is restored from what cannot be looked up', async () => {
+    const clock = fakeClock();
+    const kept = checkpoints();
+    let isAway = true;
+    const away: Checkpoints = {
+      save: (taken) => (isAway ? Promise.reject(new Error('away')) : kept.save(taken)),
+      find: (of) => (isAway ? Promise.reject(new Error('away')) : kept.find(of)),
+    };
+    const limiter = createLimiter({ store: memoryStore({ clock }), rules: { monthly: { limit: monthly } }, clock });
+    const { keeper, events, use } = server(() => limiter, away, clock);
+    await use(10);
+    await use(10);
+    await keeper.flush();
+    expect(keeper.unsaved).toBe(1);
+    isAway = false;
+    await keeper.flush();
+    await expect.poll(() => keeper.flush().then(() => keeper.unsaved)).toBe(0);
+    expect((await kept.find({ rule: 'monthly', key: 'alice', periodEnd: Date.UTC(2026, 1, 1) }))?.used).toBe(20);
+    expect(events.every((event) => event.startsWith('failed'))).toBe(true);
+  });
+});
