@@ -86,7 +86,7 @@ export async function startApp(config: Config): Promise<App> {
     logger.warn('HEADGATE_SECRET is not set: ids of decisions hold only on this server, until it ends');
   }
   const observed = observation({ config, database, limiter: () => inForce.limiter, metrics, traffic, logger });
-  const service: Service = { current: () => inForce, receipts: receipts(secret), observe: observed.observe, returned: observed.returned };
+  const service: Service = { current: () => inForce, receipts: receipts(secret), ...observed };
   const askReady = shards === undefined ? readyWithStore(limiter.ready) : readyWithShards(shards);
   const ready: AskReady = async () => (draining ? { ready: false, why: 'the server is stopping' } : askReady());
   const server = httpServer({

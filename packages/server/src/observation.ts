@@ -20,7 +20,7 @@ export interface Observed {
 }
 
 /** Who is told of each decision and of what comes back. */
-export interface Observation extends Pick<Service, 'observe' | 'returned'> {
+export interface Observation extends Pick<Service, 'observe' | 'returned' | 'adjusted'> {
   /** Saves and sends what is left. */
   close(): Promise<void>;
 }
@@ -66,6 +66,7 @@ export function observation(observed: Observed): Observation {
       }
     },
     returned: (of, units) => keeper?.returned(of, units),
+    adjusted: (now) => keeper?.adjusted(now),
     async close() {
       await keeper?.close();
       hook?.close();

@@ -160,3 +160,27 @@ describe('GET /v1/quotas', () => {
     expect([end.getUTCDate(), end.getUTCHours(), end.getUTCMinutes(), end.getUTCSeconds()]).toEqual([1, 0, 0, 0]);
   });
 });
+
+describe('PUT /v1/quotas', () => {
+  it.each([
+    ['raised', 4, 9],
+    ['lowered', 9, 3],
+    ['emptied', 9, 0],
+    ['used up', 4, 10],
+    ['lowered from used up', 10, 2],
+    ['left as it is', 5, 5],
+  ])('is %s: from %i to %i of 10', async (_, before, used) => {
+    const { url } = await serving();
+    await json(`${url}/v1/check`, 'POST', { rule: 'monthly', key: 'alice', cost: before });
+    const answer = await json(`${url}/v1/quotas/alice`, 'PUT', { rule: 'monthly', used });
+    expect(answer).toMatchObject({ status: 200, json: { rule: 'monthly', used, remaining: 10 - used } });
+    expect((await json(`${url}/v1/quotas/alice`, 'GET')).json.quotas).toMatchObject([{ used }]);
+  });
+
+  it('is refused of a rule that is none, and without a token once there is one', async () => {
+    const { url } = await serving();
+    expect((await json(`${url}/v1/quotas/alice`, 'PUT', { rule: 'search', used: 1 })).status).toBe(404);
+    await json(`${url}/admin/v1/tokens`, 'POST', { name: 'ann', role: 'edit' });
+    expect((await json(`${url}/v1/quotas/alice`, 'PUT', { rule: 'monthly', used: 1 })).status).toBe(401);
+  });
+});

@@ -33,6 +33,8 @@ export interface QuotaKeeperOptions {
 
 export interface QuotaKeeper {
   observe(made: Made): void;
+  /** A counter was set from outside: this is how it stands now, be it less. */
+  adjusted(now: Made): void;
   /** Units of a decision came back. */
   returned(of: Pick<Checkpoint, 'rule' | 'key'>, units: number): void;
   /** Counters changed and not saved yet. */
@@ -169,6 +171,16 @@ export function quotaKeeper({ checkpoints, limiter, clock, onEvent }: QuotaKeepe
 
   return {
     observe,
+    adjusted({ decision, plan }) {
+      const { rule, key, limit, remaining, decidedAt } = decision;
+      const name = nameOf(rule, key);
+      if (!changed.has(name) && changed.size >= mostCounters) {
+        dropped += 1;
+        return;
+      }
+      const seen = { periodEnd: periodEndOf(decision), used: limit - remaining, takenAt: decidedAt };
+      changed.set(name, { rule, key, plan, ...seen, lowered: true, suspect: false });
+    },
     returned({ rule, key }, units) {
       const counter = changed.get(nameOf(rule, key));
       if (counter === undefined || units <= 0) return;

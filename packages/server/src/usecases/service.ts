@@ -12,6 +12,8 @@ export interface Service {
   readonly observe: (made: readonly Made[]) => void;
   /** Told of units that came back. */
   readonly returned: (of: { readonly rule: string; readonly key: string }, units: number) => void;
+  /** Told of a quota that was set from outside, by a look at it afterwards. */
+  readonly adjusted: (now: Made) => void;
 }
 
 /** A decision with the limit and plan it was made under. */

@@ -8,6 +8,7 @@ import { InputError } from '../../rules/inputs.js';
 import { ConflictError, NoVersionError } from '../../rules/repository.js';
 import { UnknownRuleError } from '../../usecases/decide.js';
 import { TooManyRulesError } from '../../usecases/gate.js';
+import { NoQuotaError } from '../../usecases/quotas.js';
 import { UnknownIdError } from '../../usecases/take-back.js';
 import { UnknownNameError } from './admin/route.js';
 
@@ -82,7 +83,8 @@ function problemFor(error: FastifyError & { code?: string }, request: FastifyReq
   if (error instanceof BadRequestError) return plainProblem(400, { errors: error.errors });
   if (error instanceof UnknownIdError) return at(400, '/id', error.message);
   if (error instanceof UnknownRuleError) return at(404, hasChecks(request) ? `/checks/${error.index}/rule` : '/rule', error.message);
-  if (error instanceof UnknownNameError || error instanceof NoVersionError) return plainProblem(404, { detail: error.message });
+  if (error instanceof UnknownNameError || error instanceof NoVersionError || error instanceof NoQuotaError)
+    return plainProblem(404, { detail: error.message });
   if (error instanceof InputError) return at(400, `/${error.field}`, error.message);
   if (error instanceof ConflictError) return plainProblem(412, { detail: error.message });
   if (error instanceof RulesError)

@@ -3,6 +3,7 @@ import type { Traffic } from '../../../observe/traffic.js';
 import type { Service } from '../../../usecases/service.js';
 import { customersRoutes } from './customers.js';
 import { keysRoutes } from './keys.js';
+import { quotasAdminRoutes } from './quotas.js';
 import { recordsRoutes } from './records.js';
 import type { AdminOptions } from './register.js';
 import { rulesRoutes } from './rules.js';
@@ -22,7 +23,7 @@ const mostBelieved = 1000;
 
 /** The admin API of a service. */
 export function administration({ service, traffic, database, version }: Administered): AdminOptions {
-  const common = [...keysRoutes(service), ...trafficRoutes(traffic)];
+  const common = [...keysRoutes(service), ...quotasAdminRoutes(service), ...trafficRoutes(traffic)];
   if (database === undefined) {
     return { routes: common, version, hasTokens: () => Promise.resolve(false), bearerOf: () => Promise.resolve(undefined) };
   }

@@ -48,7 +48,11 @@ function operationOf({ method, path, role, summary, params, query, body, needsBa
 /** The OpenAPI 3.1 document of these routes, made of the same schemas that read requests. */
 export function openApiOf(routes: readonly Route[], { base, version }: { base: string; version: string }): unknown {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const route of routes) (paths[base + route.path] ??= {})[route.method.toLowerCase()] = operationOf(route);
+  for (const route of routes) {
+    for (const path of [base + route.path, ...(route.alias === undefined ? [] : [route.alias])]) {
+      (paths[path] ??= {})[route.method.toLowerCase()] = operationOf({ ...route, path });
+    }
+  }
   return {
     openapi: '3.1.0',
     info: { title: 'Headgate admin API', version, license: { name: 'MIT', identifier: 'MIT' } },

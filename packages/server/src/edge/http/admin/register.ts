@@ -94,8 +94,10 @@ export function adminRoutes(app: FastifyInstance, options: AdminOptions): void {
     }
   }
   for (const route of options.routes) {
-    const url = adminPath + route.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    app.route({ method: route.method, url, handler: (request, reply) => handle(route, request, reply) });
+    for (const path of [adminPath + route.path, ...(route.alias === undefined ? [] : [route.alias])]) {
+      const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
+      app.route({ method: route.method, url, handler: (request, reply) => handle(route, request, reply) });
+    }
   }
   const document = openApiOf(options.routes, { base: adminPath, version: options.version });
   app.get(`${adminPath}/openapi.json`, () => document);

@@ -25,6 +25,8 @@ export interface Route {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   /** As OpenAPI writes it: `/rules/{name}`. */
   readonly path: string;
+  /** Where it is served too. */
+  readonly alias?: string;
   readonly role: Role;
   /** One line. */
   readonly summary: string;
