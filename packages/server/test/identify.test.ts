@@ -6,6 +6,7 @@ type Headers = Record<string, string | string[]>;
 
 const by = {
   trust: trustProxies(['10.0.0.0/8']),
+  ipv6Prefix: 64,
   sources: { apiKey: compileSources(['header:x-api-key', 'bearer']), account: compileSources(['header:x-account']) },
 };
 const key = (parts: string[], headers: Headers = {}, socketAddress = '192.0.2.1') =>
@@ -64,6 +65,9 @@ describe('an address', () => {
     expect(new Set(addresses.map((address) => JSON.stringify(key(['ip'], {}, address)))).size).toBe(1);
     expect(key(['ip'], {}, '2001:db8:0:1::1')).toEqual(key(['ip'], {}, '2001:db8:0:1:ffff::2'));
     expect(key(['ip'], {}, '2001:db8:0:2::1')).not.toEqual(key(['ip'], {}, '2001:db8:0:1::1'));
+    const wider = (socketAddress: string) => keyOf(compileKey(['ip']), { socketAddress, headers: {} }, { ...by, ipv6Prefix: 56 });
+    expect(wider('2001:db8:0:2::1')).toEqual(wider('2001:db8:0:1::1'));
+    expect(wider('2001:db8:0:100::1')).not.toEqual(wider('2001:db8:0:1::1'));
   });
 
   it('is the socket, whatever an untrusted peer says (case 32)', () => {

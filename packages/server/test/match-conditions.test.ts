@@ -96,7 +96,7 @@ describe('a plan', () => {
 
   const sources = { apiKey: [], account: [] };
   const told = (headers: Record<string, string[]>, { socketAddress = '10.0.0.1', from = ['header:x-plan', 'header:x-tier'] } = {}) =>
-    planOf(compileSources(from), { socketAddress, headers }, { trust: trustProxies(['10.0.0.0/8']), sources });
+    planOf(compileSources(from), { socketAddress, headers }, { ipv6Prefix: 64, trust: trustProxies(['10.0.0.0/8']), sources });
 
   it('is the first of its sources that is there', () => {
     expect(told({ 'x-plan': ['pro'], 'x-tier': ['free'] })).toEqual({ plan: 'pro' });

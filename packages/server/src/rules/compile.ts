@@ -35,6 +35,8 @@ export interface RuleSet {
   /** What the library takes. */
   readonly options: Readonly<Record<string, RuleOptions>>;
   readonly trust: Trust;
+  /** Bits of an IPv6 address that tell clients apart. */
+  readonly ipv6Prefix: number;
   readonly sources: {
     readonly apiKey: readonly SourcePart[];
     readonly account: readonly SourcePart[];
@@ -201,6 +203,7 @@ export function compileRules(file: unknown, places: Places): RuleSet {
     rules,
     options: Object.fromEntries([...rules.values()].map(({ name, options }) => [name, options])),
     trust,
+    ipv6Prefix: identify.ipv6Prefix ?? 64,
     sources: { apiKey: compileSources(apiKey), account: compileSources(account), plan: compileSources(plan) },
     matcher: createMatcher(rules.values()),
     warnings,

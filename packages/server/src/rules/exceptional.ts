@@ -1,4 +1,4 @@
-import { unlimited, type Limit, type RuleOptions } from 'headgate';
+import { createLimiter, unlimited, type Limit, type RuleOptions } from 'headgate';
 import { trustProxies, trustsPeer, type Trust } from 'headgate/http';
 import { limitOf, type RuleSet, type ServiceRule } from './compile.js';
 import type { Exceptions, Exemption, Override } from './exceptions.js';
@@ -11,7 +11,7 @@ export interface Customer {
   readonly plan?: string | undefined;
   /** Where the plan is looked up too, if it is not by the key: an account, an API key. */
   readonly names?: readonly string[];
-  /** The client's address, for exemptions; where it is not known, the key is taken for one if it is one. */
+  /** The client's address, for exemptions; where it is not known, the key of a rule that counts by addresses is. */
   readonly address?: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface Excepted {
   readonly faults: readonly string[];
 }
 
-/** Begins the plans of ours. No request and no rule can name one: plans of theirs have no such character. */
+/** Begins the plans of ours. What a request tells may begin so too: it is taken for no plan, else a client could exempt himself. */
 const ours = '\0';
 const exempt = `${ours}exempt`;
 const overrideOf = (customer: string): string => `${ours}override ${customer}`;
@@ -72,18 +72,35 @@ function exemptionsByRule(exemptions: readonly Exemption[]): Map<string, RuleExe
   return byRule;
 }
 
+type Limited = Ending & { readonly limit: Limit };
+
+/**
+ * Whether the rule can have this limit as a plan. It could when the override was set, but the rule may have changed since; one that is wrong must
+ * not keep all rules out of force.
+ *
+ * @throws Error that tells why not
+ */
+function assertFits({ name, match, options }: ServiceRule, limit: Limit): void {
+  if (match !== undefined && limit.kind === 'consecutiveFailures')
+    throw new Error('consecutiveFailures is for rules without "match": the gate gives no id by which a success could be told');
+  createLimiter({ rules: { [name]: { ...options, plans: { override: limit } } } });
+}
+
 /** Overrides by rule and customer, each with its limit; what cannot be used is told. */
-function overridesByRule(
-  overrides: readonly Override[],
-  rules: RuleSet,
-  faults: string[],
-): Map<string, Map<string, Ending & { limit: Limit }>> {
-  const byRule = new Map<string, Map<string, Ending & { limit: Limit }>>();
-  for (const { rule, customer, limit, until } of overrides) {
-    if (!rules.rules.has(rule)) continue;
+function overridesByRule(overrides: readonly Override[], rules: RuleSet, faults: string[]): Map<string, Map<string, Limited>> {
+  const byRule = new Map<string, Map<string, Limited>>();
+  // Whether a limit fits depends on its kind alone, and there may be 100,000 overrides.
+  const fitting = new Set<string>();
+  for (const { rule, customer, limit: written, until } of overrides) {
+    const of = rules.rules.get(rule);
+    if (of === undefined) continue;
     try {
-      const ofRule = byRule.get(rule) ?? new Map<string, Ending & { limit: Limit }>();
-      ofRule.set(customer, { until, limit: limitOf(limit) });
+      const limit = limitOf(written);
+      const kind = `${limit.kind} ${rule}`;
+      if (!fitting.has(kind)) assertFits(of, limit);
+      fitting.add(kind);
+      const ofRule = byRule.get(rule) ?? new Map<string, Limited>();
+      ofRule.set(customer, { until, limit });
       byRule.set(rule, ofRule);
     } catch (error) {
       faults.push(`an override of rule ${JSON.stringify(rule)} cannot be used: ${(error as Error).message}`);
@@ -91,6 +108,18 @@ function overridesByRule(
   }
   return byRule;
 }
+
+/** The first and last address of an IPv6 key, which is the /64 of a client; else the text itself. */
+function addressesOf(key: string): readonly string[] {
+  const [, network] = /^([0-9a-f:]*)::\/64$/.exec(key) ?? [];
+  if (network === undefined) return [key];
+  const groups = network === '' ? [] : network.split(':');
+  const zeros = Array.from({ length: Math.max(0, 4 - groups.length) }, () => '0');
+  return [`${network}::`, [...groups, ...zeros, 'ffff', 'ffff', 'ffff', 'ffff'].join(':')];
+}
+
+/** Whether a rule's keys are addresses: of others a client may choose the text, and could choose an address that is exempt. */
+const countsAddresses = ({ key }: ServiceRule): boolean => key.length === 0 || (key.length === 1 && key[0]?.from === 'ip');
 
 /**
  * Rules with plans, overrides, exemptions and switches applied. An override or exemption is a plan of the rule that only we can name, so the
@@ -118,13 +147,24 @@ export function withExceptions(set: RuleSet, { plans, overrides, exemptions, sha
     };
   }
 
-  function isExempt({ rule, key, address = key }: Customer, now: number): boolean {
+  function addressesFor({ rule, key, address }: Customer): readonly string[] {
+    if (address !== undefined) return [address];
+    const of = set.rules.get(rule);
+    return of !== undefined && countsAddresses(of) ? addressesOf(key) : [];
+  }
+
+  function isExempt(customer: Customer, now: number): boolean {
+    const { rule, key } = customer;
     for (const name of [rule, everyRule]) {
       const of = exempted.get(name);
       if (of === undefined) continue;
       const byKey = of.keys.get(key);
       if (byKey !== undefined && holds(byKey, now)) return true;
-      if (of.addresses.some((group) => holds(group, now) && trustsPeer(group.addresses, address))) return true;
+      if (of.addresses.length === 0) continue;
+      const found = addressesFor(customer);
+      const includes = ({ addresses, ...ending }: Addresses): boolean =>
+        holds(ending, now) && found.length > 0 && found.every((address) => trustsPeer(addresses, address));
+      if (of.addresses.some(includes)) return true;
     }
     return false;
   }
@@ -143,12 +183,13 @@ export function withExceptions(set: RuleSet, { plans, overrides, exemptions, sha
     rules: { ...set, rules, options: Object.fromEntries([...rules].map(([name, { options }]) => [name, options])) },
     faults,
     planOf(customer) {
-      if (isPlain) return customer.plan;
+      const told = customer.plan?.startsWith(ours) === true ? undefined : customer.plan;
+      if (isPlain) return told;
       const now = nowMs();
       if (exempted.size > 0 && isExempt(customer, now)) return exempt;
       const override = limits.get(customer.rule)?.get(customer.key);
       if (override !== undefined && holds(override, now)) return overrideOf(customer.key);
-      return customer.plan ?? storedPlan(customer, now);
+      return told ?? storedPlan(customer, now);
     },
   };
 }

@@ -84,7 +84,22 @@ export class Places {
 }
 
 const fields = [
-  ...['version', 'identify', 'rules', 'apiKey', 'account', 'trustProxies', 'name', 'match', 'method', 'path', 'key', 'missingKey', 'limit'],
+  ...[
+    'version',
+    'identify',
+    'rules',
+    'apiKey',
+    'account',
+    'ipv6Prefix',
+    'trustProxies',
+    'name',
+    'match',
+    'method',
+    'path',
+    'key',
+    'missingKey',
+    'limit',
+  ],
   ...['host', 'header', 'plan'],
   ...['plans', 'whenUnavailable', 'shadow', 'countRefused', 'tokenBucket', 'fixedWindow', 'slidingWindow', 'slidingLog', 'quota'],
   ...['concurrency', 'unlimited', 'capacity', 'refill', 'window', 'from', 'period', 'timeZone', 'billingDay', 'expires'],

@@ -14,6 +14,7 @@ export interface Identifiable {
 
 export interface Identification {
   readonly trust: Trust;
+  readonly ipv6Prefix: number;
   readonly sources: { readonly apiKey: readonly SourcePart[]; readonly account: readonly SourcePart[] };
 }
 
@@ -82,13 +83,13 @@ function fromSource(part: SourcePart, headers: Headers): Found {
 const first = (parts: readonly SourcePart[], headers: Headers): Found =>
   parts.map((part) => fromSource(part, headers)).find((value) => value !== undefined && value !== '');
 
-function partOf(part: KeyPart, { socketAddress, headers }: Identifiable, { trust, sources }: Identification): Found {
+function partOf(part: KeyPart, { socketAddress, headers }: Identifiable, { trust, ipv6Prefix, sources }: Identification): Found {
   switch (part.from) {
     case 'constant':
       return part.value;
     case 'ip': {
       const address = clientAddress({ socketAddress, headers, trust });
-      return address === undefined ? undefined : normalizeAddress(address);
+      return address === undefined ? undefined : normalizeAddress(address, { ipv6Prefix });
     }
     case 'apiKey':
       return first(sources.apiKey, headers);

@@ -89,6 +89,12 @@ export const trustSchema = z
   .describe('CIDRs, or how many proxies stand before this server.');
 
 export const identifySchema = z.strictObject({
+  ipv6Prefix: z
+    .int()
+    .min(32)
+    .max(128)
+    .optional()
+    .describe('Bits of an IPv6 address that tell clients apart: 64 by default; 56 or 48 where customers get so much.'),
   apiKey: z.array(source).min(1).optional(),
   account: z.array(source).min(1).optional(),
   plan: z
