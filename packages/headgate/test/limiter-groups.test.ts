@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tokenBucket } from '../src/index.js';
+import { quota, tokenBucket } from '../src/index.js';
 import { passing, perMinute, withClock } from './support/limiters.js';
 
 describe('checkAll', () => {
@@ -58,5 +58,26 @@ describe('checkAll', () => {
         ]),
       ).toMatchObject({ allowed });
     }
+  });
+
+  it('of a rate and a month’s quota uses the quota up at full speed, and says when the month ends (case 3)', async () => {
+    const { limiter, clock } = withClock({
+      rate: { limit: tokenBucket({ capacity: 20, refill: '20/s' }) },
+      monthly: { limit: quota({ limit: 1_000_000, period: 'month' }) },
+    });
+    const ask = () =>
+      limiter.checkAll([
+        { rule: 'rate', key: 'key', cost: 20 },
+        { rule: 'monthly', key: 'key', cost: 20 },
+      ]);
+    let seconds = 0;
+    for (; (await ask()).allowed; seconds += 1) clock.advance(1_000_000);
+    expect(seconds).toBe(50_000);
+    const refused = await ask();
+    expect(refused).toMatchObject({ allowed: false, rule: 'monthly', remaining: 0, reason: 'limited' });
+    const month = 31 * 86_400;
+    expect(refused.retryAfterMs).toBe((month - seconds) * 1000);
+    clock.advance((month - seconds) * 1_000_000);
+    expect((await ask()).allowed).toBe(true);
   });
 });

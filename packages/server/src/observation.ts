@@ -21,7 +21,7 @@ export interface Observed {
 
 /** Who is told of each decision and of what comes back. */
 export interface Observation extends Pick<Service, 'observe' | 'returned' | 'adjusted'> {
-  /** Saves and sends what is left. */
+  /** Saves what is left; webhooks that have not arrived are given up. */
   close(): Promise<void>;
 }
 
@@ -35,7 +35,10 @@ function hookOf({ config, logger }: Observed): Webhook | undefined {
 /** Checkpoints as the keeper has them, with the store's microseconds, over those of the database. */
 const checkpointsOf = ({ checkpoints }: Database): Checkpoints => ({
   save: (taken) => checkpoints.save(taken.map((one) => ({ ...one, takenAt: Math.floor(one.takenAt / 1000) }))),
-  find: (of) => checkpoints.find(of),
+  async find(of) {
+    const found = await checkpoints.find(of);
+    return found && { used: found.used, takenAt: found.takenAt * 1000 };
+  },
 });
 
 function keeperOf({ database, limiter, logger }: Observed): QuotaKeeper | undefined {

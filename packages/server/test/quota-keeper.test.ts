@@ -17,7 +17,10 @@ function checkpoints(): Checkpoints {
   later(() => database.close());
   return {
     save: (taken) => database.checkpoints.save(taken.map((one) => ({ ...one, takenAt: Math.floor(one.takenAt / 1000) }))),
-    find: (of) => database.checkpoints.find(of),
+    async find(of) {
+      const found = await database.checkpoints.find(of);
+      return found && { used: found.used, takenAt: found.takenAt * 1000 };
+    },
   };
 }
 
@@ -89,7 +92,7 @@ describe('a quota counter', () => {
     clock.advance(1_000_000);
     const decision = await limiter.check('monthly', 'alice', { cost: 20 });
     one.keeper.observe({ decision, limit: monthly, plan: undefined });
-    one.keeper.returned({ rule: 'monthly', key: 'alice' }, await limiter.refund(decision));
+    one.keeper.returned({ rule: 'monthly', key: 'alice', limit: monthly }, await limiter.refund(decision));
     await one.keeper.flush();
     expect(await saved()).toBe(15);
   });
@@ -113,5 +116,67 @@ describe('a quota counter', () => {
     await expect.poll(() => keeper.flush().then(() => keeper.unsaved)).toBe(0);
     expect((await kept.find({ rule: 'monthly', key: 'alice', periodEnd: Date.UTC(2026, 1, 1) }))?.used).toBe(20);
     expect(events.every((event) => event.startsWith('failed'))).toBe(true);
+  });
+
+  it('lost between two savings is back with what was in mind, not only with what was saved', async () => {
+    const clock = fakeClock();
+    const make = () => createLimiter({ store: memoryStore({ clock }), rules: { monthly: { limit: monthly } }, clock });
+    let limiter = make();
+    const { keeper, use, remaining } = server(() => limiter, checkpoints(), clock);
+    await use(40);
+    await keeper.flush();
+    clock.advance(1_000_000);
+    await use(10);
+    limiter = make();
+    clock.advance(1_000_000);
+    await use(1);
+    await keeper.flush();
+    expect(await remaining()).toBe(49);
+  });
+
+  it('that was given back whole, or reset, after it was saved is not charged again', async () => {
+    const clock = fakeClock();
+    const kept = checkpoints();
+    const limiter = createLimiter({ store: memoryStore({ clock }), rules: { monthly: { limit: monthly } }, clock });
+    const { keeper, events, use, remaining } = server(() => limiter, kept, clock);
+    const other = server(() => limiter, kept, clock);
+    const decision = await limiter.check('monthly', 'alice', { cost: 50 });
+    keeper.observe({ decision, limit: monthly, plan: undefined });
+    await keeper.flush();
+    clock.advance(1_000_000);
+    keeper.returned({ rule: 'monthly', key: 'alice', limit: monthly }, await limiter.refund(decision));
+    await keeper.flush();
+    clock.advance(1_000_000);
+    await other.use(1);
+    await other.keeper.flush();
+    expect(await remaining()).toBe(99);
+    await use(30);
+    await keeper.flush();
+    clock.advance(1_000_000);
+    await limiter.reset('monthly', 'alice');
+    keeper.returned({ rule: 'monthly', key: 'alice', limit: monthly }, Infinity);
+    await use(1);
+    await keeper.flush();
+    expect(await remaining()).toBe(99);
+    expect([...events, ...other.events]).toEqual([]);
+  });
+
+  it('that another server saved while the checkpoint could not be looked up is not charged twice; the trouble is told once', async () => {
+    const clock = fakeClock();
+    const kept = checkpoints();
+    let isAway = true;
+    const away: Checkpoints = { ...kept, find: (of) => (isAway ? Promise.reject(new Error('away')) : kept.find(of)) };
+    const limiter = createLimiter({ store: memoryStore({ clock }), rules: { monthly: { limit: monthly } }, clock });
+    const one = server(() => limiter, away, clock);
+    const other = server(() => limiter, kept, clock);
+    await one.use(1);
+    await one.keeper.flush();
+    clock.advance(1_000_000);
+    await other.use(20);
+    await other.keeper.flush();
+    isAway = false;
+    for (let i = 0; i < 3; i += 1) await one.keeper.flush();
+    expect(await one.remaining()).toBe(79);
+    expect(one.events).toHaveLength(1);
   });
 });

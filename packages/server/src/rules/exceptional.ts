@@ -89,16 +89,16 @@ function assertFits({ name, match, options }: ServiceRule, limit: Limit): void {
 /** Overrides by rule and customer, each with its limit; what cannot be used is told. */
 function overridesByRule(overrides: readonly Override[], rules: RuleSet, faults: string[]): Map<string, Map<string, Limited>> {
   const byRule = new Map<string, Map<string, Limited>>();
-  // Whether a limit fits depends on its kind alone, and there may be 100,000 overrides.
+  // There may be 100,000 overrides: whether a limit fits depends on its kind, and only under sync on its window.
   const fitting = new Set<string>();
   for (const { rule, customer, limit: written, until } of overrides) {
     const of = rules.rules.get(rule);
     if (of === undefined) continue;
     try {
       const limit = limitOf(written);
-      const kind = `${limit.kind} ${rule}`;
-      if (!fitting.has(kind)) assertFits(of, limit);
-      fitting.add(kind);
+      const alike = `${typeof of.options.mode === 'object' ? JSON.stringify(limit) : limit.kind} ${rule}`;
+      if (!fitting.has(alike)) assertFits(of, limit);
+      fitting.add(alike);
       const ofRule = byRule.get(rule) ?? new Map<string, Limited>();
       ofRule.set(customer, { until, limit });
       byRule.set(rule, ofRule);

@@ -2,6 +2,7 @@ import type { CheckRequest, Decision, Limit, Limiter } from 'headgate';
 import type { Answered } from 'headgate/http';
 import { limitInForce, type RuleSet } from '../rules/compile.js';
 import type { Customer, Excepted } from '../rules/exceptional.js';
+import type { Returned } from './quota-keeper.js';
 import type { Receipts } from './receipts.js';
 
 /** What every use case works on. The rules in force may change between requests, never within one. */
@@ -10,8 +11,8 @@ export interface Service {
   readonly receipts: Receipts;
   /** Told of every decision: for metrics, events, checkpoints. */
   readonly observe: (made: readonly Made[]) => void;
-  /** Told of units that came back. */
-  readonly returned: (of: { readonly rule: string; readonly key: string }, units: number) => void;
+  /** Told of units that came back; `Infinity`: all, as by a reset. */
+  readonly returned: (of: Returned, units: number) => void;
   /** Told of a quota that was set from outside, by a look at it afterwards. */
   readonly adjusted: (now: Made) => void;
 }

@@ -20,6 +20,8 @@ export interface HttpOptions {
 }
 
 const largestBody = 64 * 1024;
+/** Node takes no longer head of a request. */
+const longestParam = 16 * 1024;
 
 /** Warns once for each set of trusted proxies. */
 function watchForwarded({ current }: Service, logger: Logger): (headers: Parameters<ReturnType<typeof forwardedWatch>>[0]) => void {
@@ -39,6 +41,8 @@ export function httpServer({ service, operable, devices, admin, logger }: HttpOp
     // Requests come by the thousand a second; metrics count them.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: largestBody,
+    // Keys in paths; the schemas say how long each may be.
+    routerOptions: { maxParamLength: longestParam },
     requestTimeout: 10_000,
     keepAliveTimeout: 75_000,
     return503OnClosing: false,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keyStates } from '../../../usecases/key-state.js';
+import { keyStates, resetKey } from '../../../usecases/key-state.js';
 import type { Service } from '../../../usecases/service.js';
 import { keyParam, route, type Route } from './route.js';
 
@@ -52,7 +52,7 @@ export function keysRoutes(service: Service): Route[] {
       params: keyParam,
       body: ofRule,
       async run({ params: { key }, body: { rule } }) {
-        await limiter().reset(rule, key);
+        await resetKey(service, { rule, key });
         return {};
       },
     }),
