@@ -10,6 +10,8 @@ const [capacity, refill] = [20, 2];
 /** Calls per process and second: one, and at the edges of the measurement one more. */
 const mostCalls = 1;
 const edge = 0.2;
+/** Who is let through no longer waits as long as before: where all ask at one moment, several units have come back, and one asks for each. */
+const callsPerPass = 3;
 
 const sum = (looks: readonly Look[], of: (look: Look) => number): number => looks.reduce((total, look) => total + of(look), 0);
 
@@ -53,8 +55,8 @@ describe(`${perSecond.toLocaleString('en')} requests a second for one refused ke
     await redis.kill();
   });
 
-  it(`reach Redis as ${mostCalls} call per process and second at most, one in thousands of requests`, () => {
-    expect(calls / seconds / processes).toBeLessThanOrEqual(mostCalls + edge);
+  it(`reach Redis as ${mostCalls} call per process and second at most beside those that pass, one in thousands of requests`, () => {
+    expect(calls / seconds).toBeLessThanOrEqual(processes * (mostCalls + edge) + callsPerPass * refill);
     expect(asked / calls).toBeGreaterThan(1000);
   });
 
