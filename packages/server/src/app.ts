@@ -12,7 +12,7 @@ import { createLogger } from './observe/logger.js';
 import { createMetrics } from './observe/metrics.js';
 import { createTraffic } from './observe/traffic.js';
 import { openRedis } from './redis.js';
-import { openDatabase } from './database/open.js';
+import { openDatabase, type Database } from './database/open.js';
 import type { Excepted } from './rules/exceptional.js';
 import { showFault } from './rules/faults.js';
 import { databaseSource, fileSource } from './rules/source.js';
@@ -43,8 +43,18 @@ const shardsOf = ({ shards }: Store): Shard[] | undefined =>
  * @throws RulesError if the rules have faults; SettingError if a setting cannot be used
  */
 export async function startApp(config: Config): Promise<App> {
-  const logger = createLogger(config.logLevel);
   const database = config.database && openDatabase(config.database);
+  try {
+    return await startOver(database, config);
+  } catch (error) {
+    // Its connections would keep a process alive that cannot serve.
+    await database?.close();
+    throw error;
+  }
+}
+
+async function startOver(database: Database | undefined, config: Config): Promise<App> {
+  const logger = createLogger(config.logLevel);
   const source =
     database === undefined ? await fileSource(config.rules ?? sampleRules) : await databaseSource({ database, cache: config.cache });
   const store = config.redis.length === 0 ? memoryStore() : openRedis(config.redis);
@@ -102,7 +112,6 @@ export async function startApp(config: Config): Promise<App> {
     unwatch();
     await observed.close();
     await limiter.close();
-    await database?.close();
     throw error;
   }
   const { port } = server.server.address() as AddressInfo;

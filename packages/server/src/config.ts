@@ -53,6 +53,12 @@ function readWebhook(settings: Settings): Config['webhook'] {
     settings.faults.push(`${where}: expected a URL such as https://billing.example.com/hooks/headgate (the value is not shown)`);
     return undefined;
   }
+  if (new URL(url).username !== '' || new URL(url).password !== '') {
+    settings.faults.push(
+      `${where}: expected no user and password in the URL; the receiver knows us by the signature (the value is not shown)`,
+    );
+    return undefined;
+  }
   if (secret === undefined || secret.length < 16) {
     settings.faults.push(`${where}: needs HEADGATE_WEBHOOK_SECRET, at least 16 characters, by which the receiver knows that it is us`);
     return undefined;

@@ -1,7 +1,12 @@
+import fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../src/database/open.js';
 import { readDatabaseUrl } from '../src/database/address.js';
-import { ask, start, temporary, type Started } from './support/service.js';
+import { DatabaseError } from '../src/database/errors.js';
+import { adminRoutes } from '../src/edge/http/admin/register.js';
+import { route } from '../src/edge/http/admin/route.js';
+import { problemErrors } from '../src/edge/http/errors.js';
+import { ask, later, start, temporary, type Started } from './support/service.js';
 import { join } from 'node:path';
 
 const file = {
@@ -132,8 +137,126 @@ describe('the admin API', () => {
 
   it('without a token serves only this machine: not who comes through a proxy, nor a page that calls itself by another name', async () => {
     const { url } = await serving();
-    for (const headers of [{ 'x-forwarded-for': '203.0.113.7' }, { forwarded: 'for=203.0.113.7' }, { host: 'attacker.example' }]) {
+    for (const headers of [
+      { 'x-forwarded-for': '203.0.113.7' },
+      { forwarded: 'for=203.0.113.7' },
+      { 'x-real-ip': '203.0.113.7' },
+      { via: '1.1 proxy' },
+      { host: 'attacker.example' },
+    ]) {
       expect((await json(`${url}/admin/v1/rules`, 'GET', undefined, headers)).status).toBe(403);
+    }
+  });
+
+  it('is not told by a plan of our own that a client names: nobody exempts himself', async () => {
+    const { url } = await serving();
+    await json(`${url}/admin/v1/exemptions`, 'PUT', { rule: 'search', kind: 'key', subject: 'monitor' });
+    const limitUnder = async (plan: string): Promise<number> =>
+      (await json(`${url}/v1/peek`, 'POST', { rule: 'search', key: 'k', plan })).json.decision.limit as number;
+    const peekMonitor = async (): Promise<unknown> =>
+      (await json(`${url}/v1/peek`, 'POST', { rule: 'search', key: 'monitor' })).json.decision.limit;
+    await expect.poll(peekMonitor, { timeout: 2000 }).toBeNull();
+    expect(await limitUnder('\0exempt')).toBe(2);
+    expect((await json(`${url}/v1/quotas/k?plan=%00exempt`, 'GET')).json.quotas).toHaveLength(1);
+  });
+
+  it('tells a key under the override that holds for it', async () => {
+    const { url } = await serving();
+    for (let i = 0; i < 2; i += 1) await check(url, 'search', 'k');
+    await json(`${url}/admin/v1/overrides/search/k`, 'PUT', { limit: { fixedWindow: { limit: 5, window: '1h' } } });
+    await expect
+      .poll(async () => (await json(`${url}/admin/v1/keys/k`, 'GET')).json.states as unknown, { timeout: 2000 })
+      .toMatchObject([{ rule: 'search', limit: 5, remaining: 3, wouldAllow: true }]);
+  });
+
+  it('takes keys of any length and letters in its paths', async () => {
+    const { url } = await serving();
+    for (const key of ['x'.repeat(300), '["alice","a/b?c#d%e"]', 'ä/../ö', '\0']) {
+      const at = `${url}/admin/v1/keys/${encodeURIComponent(key)}`;
+      await check(url, 'search', key);
+      expect((await json(at, 'GET')).json.states).toMatchObject([{ rule: 'search', remaining: 1 }]);
+      expect((await json(`${at}/reset`, 'POST', { rule: 'search' })).status).toBe(204);
+      expect((await json(at, 'GET')).json.states).toEqual([]);
+    }
+  });
+
+  it('resets a quota for good: its checkpoint does not bring it back', async () => {
+    const { url } = await serving();
+    await json(`${url}/v1/check`, 'POST', { rule: 'monthly', key: 'alice', cost: 9 });
+    expect((await json(`${url}/admin/v1/keys/alice/reset`, 'POST', { rule: 'monthly' })).status).toBe(204);
+    const once = async (): Promise<number> =>
+      (await json(`${url}/v1/check`, 'POST', { rule: 'monthly', key: 'alice' })).json.decision.remaining as number;
+    expect([await once(), await once()]).toEqual([9, 8]);
+  });
+
+  it('is served to who has a right to it alone, however the request is written', async () => {
+    const { url } = await serving();
+    const { json: made } = await json(`${url}/admin/v1/tokens`, 'POST', { name: 'ann', role: 'edit' });
+    for (const path of ['rules', 'rules/', '/rules', 'rules%2Fsearch', 'rules/search', '%72ules', 'rules?x=1', 'Rules', './rules']) {
+      for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']) {
+        const { status } = await json(`${url}/admin/v1/${path}`, method);
+        expect([401, 404, 405]).toContain(status);
+      }
+    }
+    const { status } = await json(`${url}/admin/v1/rules`, 'GET', undefined, { authorization: `bearer  ${made.token as string}` });
+    expect(status).toBe(200);
+  });
+
+  it('believes a token no longer that was revoked here', async () => {
+    const { url } = await serving();
+    const { json: made } = await json(`${url}/admin/v1/tokens`, 'POST', { name: 'ann', role: 'edit' });
+    const ann = { authorization: `Bearer ${made.token as string}` };
+    const { json: second } = await json(`${url}/admin/v1/tokens`, 'POST', { name: 'bob', role: 'read' }, ann);
+    const bob = { authorization: `Bearer ${second.token as string}` };
+    expect((await json(`${url}/admin/v1/rules`, 'GET', undefined, bob)).status).toBe(200);
+    expect((await json(`${url}/admin/v1/tokens/bob`, 'DELETE', undefined, ann)).status).toBe(204);
+    expect((await json(`${url}/admin/v1/rules`, 'GET', undefined, bob)).status).toBe(401);
+  });
+
+  it('tells in its OpenAPI document every status that it answers', async () => {
+    const { url } = await serving();
+    const { json: document } = await json(`${url}/admin/v1/openapi.json`, 'GET');
+    const told = (path: string, method: string): string[] => Object.keys(document.paths[`/admin/v1${path}`][method].responses as object);
+    const base = { 'if-match': '"1"' };
+    const answers = [
+      ['/rules', 'get', await json(`${url}/admin/v1/rules?version=99`, 'GET')],
+      ['/diff', 'get', await json(`${url}/admin/v1/diff?from=1&to=99`, 'GET')],
+      ['/rollback', 'post', await json(`${url}/admin/v1/rollback`, 'POST', { to: 99 }, base)],
+      ['/exemptions', 'delete', await json(`${url}/admin/v1/exemptions?rule=*&kind=key&subject=k`, 'DELETE')],
+      ['/rules/{name}', 'put', await json(`${url}/admin/v1/rules/x`, 'PUT', { rule: { limit: { unlimited: {} }, match: {} } }, base)],
+      ['/rules/{name}', 'delete', await json(`${url}/admin/v1/rules/x`, 'DELETE', undefined, base)],
+    ] as const;
+    for (const [path, method, { status }] of answers) {
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(told(path, method)).toContain(String(status));
+    }
+  });
+
+  it('answers 503 where the store is away, and can be asked again', async () => {
+    const { url } = await start({ redis: 'redis://127.0.0.1:1', deadline: '50ms' });
+    for (const [verb, body] of Object.entries({ reset: {}, ban: { forMs: 1000 }, unban: {} })) {
+      const rule = (await json(`${url}/admin/v1/keys/k?all=true`, 'GET')).json.states[0].rule as string;
+      const { status } = await json(`${url}/admin/v1/keys/k/${verb}`, 'POST', { rule, ...body });
+      expect(status).toBe(503);
+    }
+  });
+
+  it('does not tell where the database is to who has not shown a token', async () => {
+    const file = join(temporary(), 'rules.db');
+    const away = (): Promise<never> => Promise.reject(new DatabaseError('unreachable', `sqlite:${file}: it does not answer`));
+    const server = fastify();
+    later(() => server.close());
+    problemErrors(server);
+    adminRoutes(server, {
+      routes: [route({ method: 'GET', path: '/thing', role: 'read', summary: '', run: () => Promise.resolve({}) })],
+      version: '1',
+      hasTokens: away,
+      bearerOf: away,
+    });
+    for (const headers of [{}, { authorization: 'Bearer x' }]) {
+      const answer = await server.inject({ url: '/admin/v1/thing', headers });
+      expect(answer.statusCode).toBe(503);
+      expect(answer.body).not.toContain(file);
     }
   });
 

@@ -49,6 +49,16 @@ describe('headgate rules', () => {
     expect(await of('rollback', '77')).toMatchObject({ code: 78, err: expect.stringContaining('no version 77') as string });
   });
 
+  it('refuses what is no verb, though every object has it, and a shadow of one rule and of all', async () => {
+    const { code, err } = await run('rules', 'constructor', '--database', fresh());
+    expect({ code, err }).toMatchObject({ code: 78, err: expect.stringContaining('unknown: headgate rules constructor') as string });
+    expect(await run('constructor')).toMatchObject({ code: 64, err: expect.stringContaining('unknown command') as string });
+    const both = await run('rules', 'shadow', 'search', '--all', '--database', fresh());
+    expect(both).toMatchObject({ code: 78, err: 'a rule or --all, not both\n' });
+    const flags = await run('rules', 'shadow', 'search', '--off', '--clear', '--database', fresh());
+    expect(flags).toMatchObject({ code: 78, err: '--off or --clear, not both\n' });
+  });
+
   it('shadow takes a rule out of force on a server that runs, and back', async () => {
     const database = fresh();
     await run('rules', 'import', rulesFile(text(0)), '--database', database);

@@ -44,6 +44,14 @@ describe('settings', () => {
     expect(readConfig([], { HEADGATE_FLEET_SIZE: '4' }).fleetSize).toBe(4);
   });
 
+  it('of a webhook want an address without a password, which no request could carry, and never show it', () => {
+    const env = { HEADGATE_WEBHOOK_SECRET: 'sixteen letters !' };
+    const told = fault(['--webhook', 'https://user:pa55@billing.example.com/hook'], env);
+    expect(told).toContain('no user and password');
+    expect(told).not.toContain('pa55');
+    expect(fault(['--webhook', 'https://billing.example.com/hook'], env)).toBe('');
+  });
+
   it('that cannot be used are one clear error', () => {
     expect(fault(['--port', '1'])).toMatch(/'--port'.*headgate help serve/);
     expect(fault(['redis://u:hunter2@h'])).toBe('an argument without a flag; see headgate help serve');

@@ -38,11 +38,12 @@ ${Object.entries(commands)
 /** Runs one command; answers the exit code. */
 export async function run([name, ...args]: readonly string[]): Promise<number> {
   const asksHelp = args.includes('--help') || args.includes('-h');
-  const command = await commands[name ?? '']?.load();
+  const find = (asked = ''): Promise<Command> | undefined => (Object.hasOwn(commands, asked) ? commands[asked]?.load() : undefined);
+  const command = await find(name);
   if (command !== undefined && !asksHelp) return command.run(args);
   if (command !== undefined) process.stdout.write(command.help);
   else if (name === undefined || ['help', '--help', '-h'].includes(name)) {
-    const asked = await commands[args[0] ?? '']?.load();
+    const asked = await find(args[0]);
     process.stdout.write(asked?.help ?? overview);
   } else if (['version', '--version', '-v'].includes(name)) {
     process.stdout.write(`${ownVersion()}\n`);

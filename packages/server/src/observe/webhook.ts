@@ -45,9 +45,12 @@ const longestWaitMs = 6 * 3_600_000;
 /** 5 s, 30 s, 3 min and so on, six times each, with jitter so that many events do not come back together. */
 const usualWait = (failed: number): number => Math.min(longestWaitMs, 5000 * 6 ** (failed - 1)) * (0.8 + 0.4 * Math.random());
 
+/** As Standard Webhooks writes keys: `whsec_` and base64. Any other text is the key itself. */
+const keyOf = (secret: string): string | Buffer => (secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : secret);
+
 /** The signature of Standard Webhooks 1.0: HMAC-SHA-256 over id, time in seconds and body. */
 export function signatureOf({ id, seconds, body }: { id: string; seconds: number; body: string }, secret: string): string {
-  return `v1,${createHmac('sha256', secret).update(`${id}.${seconds}.${body}`).digest('base64')}`;
+  return `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${seconds}.${body}`).digest('base64')}`;
 }
 
 /**

@@ -101,6 +101,8 @@ const verbs: Record<string, { readonly operands: readonly [number, number]; read
   shadow: {
     operands: [0, 1],
     async run({ shadows }, { operands: [name], all, off, clear, author: by }) {
+      if (all && name !== undefined) throw new SettingError('a rule or --all, not both');
+      if (off && clear) throw new SettingError('--off or --clear, not both');
       const rule = all ? '*' : name;
       if (rule === undefined) throw new SettingError('which rule? headgate rules shadow NAME, or --all');
       if (clear) await shadows.remove({ by, rule });
@@ -112,7 +114,7 @@ const verbs: Record<string, { readonly operands: readonly [number, number]; read
 };
 
 async function inDatabase(name: string, args: readonly string[]): Promise<void> {
-  const verb = verbs[name];
+  const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
   if (verb === undefined) throw new SettingError(`unknown: headgate rules ${name}; see headgate help rules`);
   const config = readRulesConfig(args, verb.operands);
   const database = openDatabase(config.database);

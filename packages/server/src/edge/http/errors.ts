@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { StoreError } from 'headgate';
 import { problemContentType, type Problem } from 'headgate/http';
 import type { z } from 'zod';
 import { DatabaseError } from '../../database/errors.js';
@@ -91,7 +92,7 @@ function problemFor(error: FastifyError & { code?: string }, request: FastifyReq
     return plainProblem(422, {
       errors: error.faults.slice(0, mostFaults).map(({ rule, message }) => ({ pointer: rule ?? '', detail: message })),
     });
-  if (error instanceof DatabaseError) return plainProblem(503, { detail: error.message });
+  if (error instanceof DatabaseError || error instanceof StoreError) return plainProblem(503, { detail: error.message });
   if (error instanceof TooManyRulesError) return plainProblem(500, { detail: error.message });
   if (error instanceof TypeError && error.code?.startsWith('HEADGATE_')) return at(400, libraryPointer(request), error.message);
   const { statusCode: status = 500 } = error;
@@ -110,7 +111,8 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
   return sendProblem(reply, problem);
 }
 
-const posts = ['check', 'peek', 'reserve', 'settle', 'cancel', 'refund', 'outcome', 'release', 'extend'].map((verb) => `/v1/${verb}`);
+const verbs = ['check', 'peek', 'reserve', 'settle', 'cancel', 'refund', 'outcome', 'release', 'extend'];
+const posts = [...verbs, 'devices', 'devices/verify'].map((verb) => `/v1/${verb}`);
 const gets = ['/healthz', '/readyz', '/metrics'];
 
 /** Unknown paths, and known ones with a method that they do not have. */

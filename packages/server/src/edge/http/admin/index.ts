@@ -1,5 +1,6 @@
 import type { Database } from '../../../database/open.js';
 import type { Traffic } from '../../../observe/traffic.js';
+import type { TokensRepository } from '../../../rules/records.js';
 import type { Service } from '../../../usecases/service.js';
 import { customersRoutes } from './customers.js';
 import { keysRoutes } from './keys.js';
@@ -17,7 +18,7 @@ export interface Administered {
   readonly version: string;
 }
 
-/** For so long a token that was found is believed without asking again, in milliseconds: a revoked one holds no longer. */
+/** For so long a token that was found is believed without asking again, in milliseconds: one revoked elsewhere holds no longer. */
 const believedMs = 5000;
 const mostBelieved = 1000;
 
@@ -27,18 +28,30 @@ export function administration({ service, traffic, database, version }: Administ
   if (database === undefined) {
     return { routes: common, version, hasTokens: () => Promise.resolve(false), bearerOf: () => Promise.resolve(undefined) };
   }
+  let generation = 0;
   const believed = new Map<string, { readonly until: number; readonly bearer: Awaited<ReturnType<AdminOptions['bearerOf']>> }>();
-  const { rules, tokens } = database;
+  const { rules, tokens, audit } = database;
+  const forgetting: TokensRepository = {
+    ...tokens,
+    async revoke(which) {
+      const was = await tokens.revoke(which);
+      // One that is looked up just now may still be believed.
+      generation += 1;
+      believed.clear();
+      return was;
+    },
+  };
   return {
-    routes: [...rulesRoutes(rules), ...customersRoutes(database), ...recordsRoutes(database), ...common],
+    routes: [...rulesRoutes(rules), ...customersRoutes(database), ...recordsRoutes({ tokens: forgetting, audit }), ...common],
     version,
     hasTokens: async () => (await tokens.list()).some(({ revoked }) => revoked === undefined),
     async bearerOf(token) {
       const known = believed.get(token);
       if (known !== undefined && performance.now() < known.until) return known.bearer;
+      const asOf = generation;
       const bearer = await tokens.verify(token);
       if (believed.size >= mostBelieved) believed.clear();
-      if (bearer !== undefined) believed.set(token, { until: performance.now() + believedMs, bearer });
+      if (bearer !== undefined && asOf === generation) believed.set(token, { until: performance.now() + believedMs, bearer });
       return bearer;
     },
   };

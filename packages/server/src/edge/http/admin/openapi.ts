@@ -28,19 +28,22 @@ const ifMatch = {
 };
 
 function operationOf({ method, path, role, summary, params, query, body, needsBase, answer, status = answer ? 200 : 204 }: Route): unknown {
-  const codes = ['400', '401', '403', ...(params ? ['404'] : []), ...(needsBase ? ['412', '428'] : []), '503'];
+  // What is looked for may be named in the query or the body too: a version, an exemption.
+  const always = ['400', '401', '403', '404', '503'];
+  const codes = [...always, ...(body ? ['413', '415', '422'] : []), ...(needsBase ? ['412', '422', '428'] : [])];
   return {
     operationId: `${method.toLowerCase()}${path.replaceAll(/\W+(\w)/g, (_, letter: string) => letter.toUpperCase()).replaceAll(/\W/g, '')}`,
     summary,
     description: `Needs the role \`${role}\`.`,
-    security: [{ bearer: [] }],
+    // Without any token, this machine is served.
+    security: [{ bearer: [] }, {}],
     parameters: [...parametersOf(params, 'path'), ...parametersOf(query, 'query'), ...(needsBase ? [ifMatch] : [])],
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(body, 'input') } } } }),
     responses: {
       [status]: answer
         ? { description: 'Done.', content: { 'application/json': { schema: jsonSchema(answer, 'output') } } }
         : { description: 'Done.' },
-      ...Object.fromEntries(codes.map((code) => [code, problem])),
+      ...Object.fromEntries(codes.sort().map((code) => [code, problem])),
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { DatabaseError } from '../../../database/errors.js';
 import { plainProblem, readBody, sendProblem } from '../errors.js';
 import { openApiOf } from './openapi.js';
 import { roles, type Role, type Route } from './route.js';
@@ -14,7 +15,7 @@ export interface AdminOptions {
   readonly routes: readonly Route[];
   /** Of this Headgate, for the OpenAPI document. */
   readonly version: string;
-  /** Whether any token was ever made: without one, only this machine is served. */
+  /** Whether any token holds: without one, only this machine is served. */
   readonly hasTokens: () => Promise<boolean>;
   readonly bearerOf: (token: string) => Promise<Bearer | undefined>;
 }
@@ -28,12 +29,14 @@ const loopbackPeer = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/i;
 /** A page of another site that has its name point to this machine sends its own name here. */
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
 
+/** What proxies add to a request, each of them some. One that adds nothing and calls itself by this machine's name cannot be told. */
+const byProxies = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'forwarded', 'via'];
+
 const isLocal = ({ socket, headers }: FastifyRequest): boolean =>
   loopbackPeer.test(socket.remoteAddress ?? '') &&
   loopbackHost.test(headers.host ?? '') &&
   // A proxy on this machine would bring in everybody.
-  headers['x-forwarded-for'] === undefined &&
-  headers.forwarded === undefined;
+  byProxies.every((name) => headers[name] === undefined);
 
 /** Why a request is not served. */
 class Refused extends Error {
@@ -45,15 +48,21 @@ class Refused extends Error {
   }
 }
 
+/** Who has not shown a token yet is not told where the database is. */
+const hidden = (error: unknown): never => {
+  if (!(error instanceof DatabaseError)) throw error;
+  throw new Refused(503, 'tokens cannot be looked up now: the database is away or will not do it; the log of the server tells more');
+};
+
 async function bearer(request: FastifyRequest, { hasTokens, bearerOf }: AdminOptions): Promise<Bearer> {
   const [, token] = /^bearer +(\S+)\s*$/i.exec(request.headers.authorization ?? '') ?? [];
   if (token !== undefined) {
-    const known = await bearerOf(token);
+    const known = await bearerOf(token).catch(hidden);
     if (known === undefined) throw new Refused(401, 'this token is not known, or was revoked');
     return known;
   }
-  if (await hasTokens()) throw new Refused(401, 'send a token: Authorization: Bearer TOKEN');
-  if (!isLocal(request)) throw new Refused(403, 'no token was made yet, so only this machine is served; make one: headgate token create');
+  if (await hasTokens().catch(hidden)) throw new Refused(401, 'send a token: Authorization: Bearer TOKEN');
+  if (!isLocal(request)) throw new Refused(403, 'there is no token, so only this machine is served; make one: headgate token create');
   return local;
 }
 
