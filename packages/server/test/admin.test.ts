@@ -274,8 +274,11 @@ describe('the admin API', () => {
 });
 
 describe('GET /v1/quotas', () => {
-  it('tells what a customer has used, of which limit, and when it begins anew', async () => {
+  it('tells what a customer has used, of which limit, and when it begins anew, also of one that is not used', async () => {
     const { url } = await serving();
+    const unused = (await json(`${url}/v1/quotas/bob`, 'GET')).json.quotas[0];
+    expect(unused).toMatchObject({ rule: 'monthly', used: 0, remaining: 10 });
+    expect(new Date(unused.resetsAt as string).getTime()).toBeGreaterThan(Date.now());
     await json(`${url}/v1/check`, 'POST', { rule: 'monthly', key: 'alice', cost: 4 });
     const { json: answer } = await json(`${url}/v1/quotas/alice`, 'GET');
     expect(answer).toMatchObject({ key: 'alice', quotas: [{ rule: 'monthly', used: 4, limit: 10, remaining: 6 }] });

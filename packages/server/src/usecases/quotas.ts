@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Decision, Limit } from 'headgate';
 import { limitInForce } from '../rules/compile.js';
-import { periodEndOf } from './periods.js';
+import { periodEndOf, trueEndOf } from './periods.js';
 import { answered, planned, type InForce, type Service } from './service.js';
 
 /** How a key stands under a quota. */
@@ -15,10 +15,11 @@ export interface QuotaState {
   readonly degraded: boolean;
 }
 
-const stateOf = (decision: Decision): QuotaState => {
+async function stateOf(decision: Decision, { limit: of }: Quota): Promise<QuotaState> {
   const { rule, limit, remaining, degraded } = decision;
-  return { rule, used: limit - remaining, limit, remaining, resetsAt: new Date(periodEndOf(decision)).toISOString(), degraded };
-};
+  const resetsAt = new Date(await trueEndOf(decision, of)).toISOString();
+  return { rule, used: limit - remaining, limit, remaining, resetsAt, degraded };
+}
 
 /** A customer's quota under a rule: with the plan that holds for him. */
 interface Quota {
@@ -45,7 +46,7 @@ export async function quotasOf(service: Service, key: string, plan: string | und
   const states: QuotaState[] = [];
   for (const rule of inForce.rules.rules.keys()) {
     const quota = quotaOf(inForce, { rule, key, plan });
-    if (quota !== undefined) states.push(stateOf(await look(inForce, quota)));
+    if (quota !== undefined) states.push(await stateOf(await look(inForce, quota), quota));
   }
   return states;
 }
@@ -106,5 +107,5 @@ export async function setQuota(
   else if (asked.used > used) await raise(inForce, quota, asked.used - used);
   const now = await look(inForce, quota);
   service.adjusted(answered(inForce, now, quota.plan));
-  return stateOf(now);
+  return stateOf(now, quota);
 }
