@@ -57,7 +57,10 @@ const source = z
   .regex(/^(bearer|(header|cookie):[!#$%&'*+.^_`|~0-9A-Za-z-]+)$/, 'write header:<name>, cookie:<name> or bearer')
   .describe('Where a part of the request comes from: header:<name>, cookie:<name>, or bearer.');
 
-export const nameSchema = z.string().regex(/^[\x20-\x7e]{1,128}$/, 'a name is 1 to 128 printable ASCII characters');
+export const nameSchema = z
+  .string()
+  .regex(/^[\x20-\x7e]{1,128}$/, 'a name is 1 to 128 printable ASCII characters')
+  .regex(/^(?!\*$)/, '"*" stands for all rules where one is named; call it something else');
 
 export const keySchema = z
   .array(z.string().min(1))
