@@ -43,13 +43,18 @@ const zones = [
   },
   {
     target: `${server}/usecases`,
-    from: [`${server}/edge`, `${server}/observe`, `${server}/app.ts`, `${server}/config.ts`, `${server}/redis.ts`],
+    from: [`${server}/edge`, `${server}/observe`, `${server}/database`, `${server}/app.ts`, `${server}/config.ts`, `${server}/redis.ts`],
     message: 'A use case knows no transport, driver or framework.',
   },
   {
     target: `${server}/rules`,
     from: [`${server}/edge`, `${server}/usecases`, `${server}/app.ts`],
     message: 'Rules know nothing of requests in flight.',
+  },
+  {
+    target: `${server}/database`,
+    from: [`${server}/edge`, `${server}/usecases`, `${server}/observe`, `${server}/app.ts`, `${server}/config.ts`],
+    message: 'The database keeps what it is given.',
   },
   { target: `${server}/edge`, from: [`${server}/app.ts`, `${server}/redis.ts`, `${server}/cli`], message: 'The edge translates.' },
 ];

@@ -12,10 +12,12 @@ import { createLogger } from './observe/logger.js';
 import { createMetrics } from './observe/metrics.js';
 import { createTraffic } from './observe/traffic.js';
 import { openRedis } from './redis.js';
-import { openDatabase, type Database } from './database/open.js';
+import type { Database } from './database/open.js';
+import { startSweeping } from './database/sweeping.js';
 import type { Excepted } from './rules/exceptional.js';
 import { showFault } from './rules/faults.js';
-import { databaseSource, fileSource } from './rules/source.js';
+import { databaseSource, fileSource, hasCopy } from './rules/source.js';
+import { systemTiming } from './rules/timing.js';
 import { readyWithShards, readyWithStore, type AskReady, type Shard } from './usecases/ready.js';
 import { ownVersion } from './version.js';
 import { receipts } from './usecases/receipts.js';
@@ -43,7 +45,7 @@ const shardsOf = ({ shards }: Store): Shard[] | undefined =>
  * @throws RulesError if the rules have faults; SettingError if a setting cannot be used
  */
 export async function startApp(config: Config): Promise<App> {
-  const database = config.database && openDatabase(config.database);
+  const database = await openStored(config);
   try {
     return await startOver(database, config);
   } catch (error) {
@@ -51,6 +53,22 @@ export async function startApp(config: Config): Promise<App> {
     await database?.close();
     throw error;
   }
+}
+
+/** The database with what keeps it tidy. Loaded only where there is one: the drivers are a good part of the time that a start takes. */
+async function openStored({ database: address, cache }: Config): Promise<Database | undefined> {
+  if (address === undefined) return undefined;
+  const { openDatabase } = await import('./database/open.js');
+  // Where there was a database before, a file that is not there is a disk that is away, not a new database.
+  const database = openDatabase(address, { mayCreate: !hasCopy(cache) });
+  const stopSweeping = startSweeping(database, systemTiming);
+  return {
+    ...database,
+    close() {
+      stopSweeping();
+      return database.close();
+    },
+  };
 }
 
 async function startOver(database: Database | undefined, config: Config): Promise<App> {

@@ -274,6 +274,7 @@ describe.skipIf(postgresql.missing !== undefined)('PostgreSQL', () => {
     const database = opened(mine);
     const wakes: boolean[] = [];
     later(database.changes.watch((missed) => wakes.push(missed)));
+    await expect.poll(() => wakes).toEqual([true]);
     await database.rules.change(change(0));
     // Beside another, in the same database.
     const beside = opened(url);

@@ -86,7 +86,7 @@ describeBoth('what differs from the rules', (kind) => {
     const set = (wrong: object) => overrides.set({ rule: 'search', customer: 'c', limit, by, ...wrong });
     await expect(set({ rule: 'serach' })).rejects.toThrow(/rule: there is no rule "serach"; put it first/);
     await expect(set({ limit: { tokenBucket: { capacity: 5 } } })).rejects.toThrow(
-      /override:0: rule "search": limit.tokenBucket.refill: is missing/,
+      /override: rule "search": limit.tokenBucket.refill: is missing/,
     );
     await expect(set({ limit: undefined })).rejects.toThrow(/limit: expected a limit as a rules file says it/);
     await expect(set({ until: 999_999 })).rejects.toThrow(/until: 1970-01-01T00:16:39.999Z is over/);

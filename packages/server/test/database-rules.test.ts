@@ -260,12 +260,12 @@ describeBoth('rules in a database', (kind) => {
   it('may be called anything, and say anything', async () => {
     const { rules } = await start(kind);
     const odd = JSON.parse(
-      `{"__proto__":${JSON.stringify(perHour(1))},"constructor":${JSON.stringify(perHour(2))},"*":${JSON.stringify(perHour(3))}}`,
+      `{"__proto__":${JSON.stringify(perHour(1))},"constructor":${JSON.stringify(perHour(2))},"a b":${JSON.stringify(perHour(3))}}`,
     );
     const match = { match: { path: '/\u0000\ud800"\'😀' }, key: ['ip'] };
     await rules.change({ ...by(0, '" ; drop table entries --', "'"), put: { ...odd, ['__proto__']: { ...perHour(1), ...match } } });
     const { rules: stored } = await rules.current();
-    expect([...stored.keys()].sort()).toEqual(['*', '__proto__', 'constructor']);
+    expect([...stored.keys()].sort()).toEqual(['__proto__', 'a b', 'constructor']);
     expect(stored.get('__proto__')).toEqual({ ...perHour(1), ...match });
   });
 

@@ -100,7 +100,7 @@ describeBoth('the rules of a database, on each server', (kind) => {
     await write();
     await expect.poll(() => faults.length, inForceSoon).toBe(1);
     expect(faults[0]?.message).toMatch(
-      /^database, version 1:0: rule "a": limit\.fixedWindow.*\n.*rule "a": .*unknown field "limt"; did you mean "limit"\?$/,
+      /^database, version 1: rule "a": limit\.fixedWindow.*\n.*rule "a": .*unknown field "limt"; did you mean "limit"\?$/,
     );
     await write();
     await database.plans.set({ customer: 'c', plan: 'pro', by: 'ann' });

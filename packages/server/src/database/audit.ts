@@ -1,8 +1,8 @@
 import type { Kysely, Transaction } from 'kysely';
 import { checkText, checkWhole, lengths } from '../rules/inputs.js';
 import type { AuditRepository } from '../rules/records.js';
-import type { Writing } from './rules-writing.js';
 import type { Tables } from './tables.js';
+import type { Writing } from './writing.js';
 
 interface Act {
   readonly at: number;

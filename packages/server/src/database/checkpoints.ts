@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { checkText, checkWhole, lengths } from '../rules/inputs.js';
 import type { CheckpointsRepository, QuotaCheckpoint } from '../rules/records.js';
 import { comesAfter } from './ending.js';
-import type { Writing } from './rules-writing.js';
 import type { Tables } from './tables.js';
+import type { Writing } from './writing.js';
 
 /** Rows in one statement, which is a transaction by itself: two servers that save the same counters never hold what the other waits for. */
 const chunk = 500;

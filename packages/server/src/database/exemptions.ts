@@ -4,8 +4,8 @@ import { checkOneOf, checkText, checkUntil, InputError, lengths } from '../rules
 import { recorded } from './audit.js';
 import { assertRoom, holds } from './ending.js';
 import { assertRuleOrEvery } from './rule-names.js';
-import type { Writing } from './rules-writing.js';
 import type { Tables } from './tables.js';
+import type { Writing } from './writing.js';
 
 export const exemptionOf = ({ set_by, set_at, ...row }: Tables['exemptions']): Exemption => ({ ...row, by: set_by, at: set_at });
 

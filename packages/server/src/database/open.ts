@@ -22,7 +22,6 @@ import { plansRepository } from './plans.js';
 import { postgresChanges } from './postgres-changes.js';
 import { connectionOptions, limited, mostConnections, postgresDialect } from './postgres-pool.js';
 import { rulesRepository } from './rules-repository.js';
-import type { Writing } from './rules-writing.js';
 import { shadowsRepository } from './shadows.js';
 import { sqliteChanges } from './sqlite-changes.js';
 import { sqliteDialect } from './sqlite-dialect.js';
@@ -30,6 +29,7 @@ import { sweepEnded } from './sweep.js';
 import type { Tables } from './tables.js';
 import { tokensRepository } from './tokens.js';
 import type { Watchers } from './watchers.js';
+import type { Writing } from './writing.js';
 
 /** One that makes tables, or waits for another server that does, is ended after so long, in milliseconds. */
 const migrationMs = 300_000;

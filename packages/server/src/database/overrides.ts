@@ -4,8 +4,8 @@ import { compileStored } from '../rules/stored-set.js';
 import { recorded } from './audit.js';
 import { assertRoom, comesAfter, holds } from './ending.js';
 import { ruleInForce } from './rule-names.js';
-import type { Writing } from './rules-writing.js';
 import type { Tables } from './tables.js';
+import type { Writing } from './writing.js';
 
 export const overrideOf = ({ body, set_by, set_at, ...row }: Tables['overrides']): Override => ({
   ...row,

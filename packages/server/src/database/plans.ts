@@ -2,8 +2,8 @@ import { checkText, checkUntil, checkWhole, lengths } from '../rules/inputs.js';
 import type { CustomerPlan, PlansRepository } from '../rules/exceptions.js';
 import { recorded } from './audit.js';
 import { assertRoom, holds } from './ending.js';
-import type { Writing } from './rules-writing.js';
 import type { Tables } from './tables.js';
+import type { Writing } from './writing.js';
 
 export const planOf = ({ set_by, set_at, ...row }: Tables['plans']): CustomerPlan => ({ ...row, by: set_by, at: set_at });
 

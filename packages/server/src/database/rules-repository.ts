@@ -2,7 +2,8 @@ import { InputError } from '../rules/inputs.js';
 import { largestFile } from '../rules/load.js';
 import type { Change, Parts, RulesRepository, StoredSet } from '../rules/repository.js';
 import { readAt, readCurrent, readDiff, readHistory } from './rules-reading.js';
-import { writeVersion, type Writing } from './rules-writing.js';
+import { writeVersion } from './rules-writing.js';
+import type { Writing } from './writing.js';
 
 /** A rule or block, as JSON, is at most so long in characters: a mistake else, and each server has all of them in memory. */
 const longestBody = 65_536;

@@ -16,6 +16,7 @@ import { recordAudit } from './audit.js';
 import { DatabaseError } from './errors.js';
 import { readCurrent, readHistory } from './rules-reading.js';
 import type { Tables } from './tables.js';
+import type { Writing } from './writing.js';
 
 /** What a version keeps of what it touched. */
 const mostTold = 20;
@@ -25,14 +26,6 @@ const chunk = 500;
 
 /** Writes by hand that may come between, before one of ours gives up. */
 const mostAttempts = 5;
-
-export interface Writing {
-  readonly db: Kysely<Tables>;
-  /** In errors. */
-  readonly shown: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-}
 
 export interface Planned extends Edit {
   readonly kind: Version['kind'];

@@ -2,8 +2,8 @@ import type { Shadow, ShadowsRepository } from '../rules/exceptions.js';
 import { checkText, InputError } from '../rules/inputs.js';
 import { recorded } from './audit.js';
 import { assertRuleOrEvery } from './rule-names.js';
-import type { Writing } from './rules-writing.js';
 import type { Tables } from './tables.js';
+import type { Writing } from './writing.js';
 
 export const shadowOf = ({ rule, is_on, set_by, set_at }: Tables['shadows']): Shadow => ({ rule, on: is_on === 1, by: set_by, at: set_at });
 

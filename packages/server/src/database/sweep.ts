@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { checkWhole } from '../rules/inputs.js';
-import type { Writing } from './rules-writing.js';
+import type { Writing } from './writing.js';
 
 /** What ends, by table: when, and what makes a row one. */
 const ending = [

@@ -2,8 +2,8 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { checkOneOf, checkText, InputError, lengths } from '../rules/inputs.js';
 import { roles, type TokenInfo, type TokensRepository } from '../rules/records.js';
 import { recorded } from './audit.js';
-import type { Writing } from './rules-writing.js';
 import type { Tables } from './tables.js';
+import type { Writing } from './writing.js';
 
 /** Begins every token, so that scanners of repositories know one when they see it. */
 const prefix = 'headgate_';

@@ -20,8 +20,9 @@ export class RulesError extends Error {
   }
 }
 
+/** Line 0 is none: what is in a database has no lines. */
 export function showFault({ file, line, rule, message }: Fault): string {
-  return `${file}:${line}: ${rule === undefined ? '' : `rule ${rule}: `}${message}`;
+  return `${line === 0 ? file : `${file}:${line}`}: ${rule === undefined ? '' : `rule ${rule}: `}${message}`;
 }
 
 type Path = readonly PropertyKey[];

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../database/open.js';
@@ -43,12 +44,17 @@ export interface DatabaseSourceOptions {
   readonly timing?: Timing;
 }
 
+const copyIn = (cache: string, kind: string): string => join(cache, `${kind}.copy`);
+
+/** Whether a folder has a copy of rules from an earlier run. */
+export const hasCopy = (cache: string | undefined): boolean => cache !== undefined && existsSync(copyIn(cache, 'rules'));
+
 /** @throws RulesError, DatabaseError; only if there are no copies on disk to start from */
 export async function databaseSource({ database, cache, timing = systemTiming }: DatabaseSourceOptions): Promise<RulesSource> {
   const { changes, shown } = database;
   if (cache !== undefined) await mkdir(cache, { recursive: true, mode: 0o700 });
   const diskOf = (kind: string): DiskCopy | undefined =>
-    cache === undefined ? undefined : diskCopy({ file: join(cache, `${kind}.copy`), kind, source: shown });
+    cache === undefined ? undefined : diskCopy({ file: copyIn(cache, kind), kind, source: shown });
   const rules = await openRulesDatabase(database.rules, { changes, timing, disk: diskOf('rules') });
   const exceptions = await openExceptions(database.exceptions, { changes, timing, disk: diskOf('exceptions') });
   let current = rules.rules;
