@@ -121,7 +121,13 @@ async function startOver(database: Database | undefined, config: Config): Promis
     service,
     operable: { ready, metrics: metrics.text },
     devices: deviceTokens({ secret }),
-    admin: administration({ service, traffic, database, version: ownVersion() }),
+    admin: administration({
+      service,
+      traffic,
+      database,
+      version: ownVersion(),
+      onUnrecorded: (act) => logger.error({ event: 'audit' }, `done, and not in the audit log: ${act}`),
+    }),
     logger,
   });
   try {

@@ -116,6 +116,9 @@ describe('the admin API', () => {
     expect((await json(key, 'GET')).json.states).toMatchObject([{ rule: 'search', reason: 'banned' }]);
     await json(`${key}/unban`, 'POST', { rule: 'search' });
     expect(await check(url, 'search', 'k')).toBe(true);
+    const { json: audit } = await json(`${url}/admin/v1/audit`, 'GET');
+    expect((audit.entries as { what: string }[]).slice(0, 3).map(({ what }) => what)).toEqual(['key.unban', 'key.ban', 'key.reset']);
+    expect(audit.entries[1]).toMatchObject({ who: 'local', detail: { rule: 'search', key: 'k', forMs: 60_000 } });
   });
 
   it('wants a token as soon as there is one, of the role that the endpoint needs', async () => {

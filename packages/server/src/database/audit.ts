@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import { checkText, checkWhole, lengths } from '../rules/inputs.js';
 import type { AuditRepository } from '../rules/records.js';
 import type { Tables } from './tables.js';
@@ -41,8 +41,12 @@ export async function recorded(
   });
 }
 
-export function auditRepository(db: Kysely<Tables>): AuditRepository {
+export function auditRepository({ db, now }: Pick<Writing, 'db' | 'now'>): AuditRepository {
   return {
+    async add({ by, what, detail }) {
+      const who = checkText('by', by, lengths.author);
+      await db.transaction().execute((trx) => recordAudit(trx, { at: now(), who, what, detail }));
+    },
     async list({ limit, before, who }) {
       let query = db
         .selectFrom('audit')

@@ -156,7 +156,7 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions 
     exceptions: after(ready, exceptionsReader(db, now)),
     tokens: after(ready, tokensRepository(writing)),
     checkpoints: after(ready, checkpointsRepository(writing)),
-    audit: after(ready, auditRepository(db)),
+    audit: after(ready, auditRepository(writing)),
     sweep: after(ready, { sweep: (limit: number) => sweepEnded(writing, limit) }).sweep,
     ready,
     async close() {

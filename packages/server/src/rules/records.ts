@@ -74,6 +74,8 @@ export interface AuditEntry {
 
 /** Kept for ever: whoever has to cut it does so by hand. */
 export interface AuditRepository {
+  /** Records what was done elsewhere than in the database; what is done there is recorded with it. */
+  add(act: By & { readonly what: string; readonly detail: object }): Promise<void>;
   /** The newest first, from the one before `before` on. */
   list(page: Page & { readonly before?: number; readonly who?: string }): Promise<AuditEntry[]>;
 }

@@ -8,6 +8,7 @@ import { quotasAdminRoutes } from './quotas.js';
 import { recordsRoutes } from './records.js';
 import type { AdminOptions } from './register.js';
 import { rulesRoutes } from './rules.js';
+import type { RecordAct } from './route.js';
 import { trafficRoutes } from './traffic.js';
 
 export interface Administered {
@@ -16,6 +17,8 @@ export interface Administered {
   /** Without one, rules are in a file, and what is in a database is not served. */
   readonly database: Database | undefined;
   readonly version: string;
+  /** Told of what was done and could not be recorded, without keys. */
+  readonly onUnrecorded: (act: string) => void;
 }
 
 /** For so long a token that was found is believed without asking again, in milliseconds: one revoked elsewhere holds no longer. */
@@ -23,8 +26,11 @@ const believedMs = 5000;
 const mostBelieved = 1000;
 
 /** The admin API of a service. */
-export function administration({ service, traffic, database, version }: Administered): AdminOptions {
-  const common = [...keysRoutes(service), ...quotasAdminRoutes(service), ...trafficRoutes(traffic)];
+export function administration({ service, traffic, database, version, onUnrecorded }: Administered): AdminOptions {
+  const record: RecordAct = async (act) => {
+    await database?.audit.add(act).catch(() => onUnrecorded(`${act.by}: ${act.what}`));
+  };
+  const common = [...keysRoutes(service, record), ...quotasAdminRoutes(service, record), ...trafficRoutes(traffic)];
   if (database === undefined) {
     return { routes: common, version, hasTokens: () => Promise.resolve(false), bearerOf: () => Promise.resolve(undefined) };
   }

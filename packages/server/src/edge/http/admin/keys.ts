@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { keyStates, resetKey } from '../../../usecases/key-state.js';
 import type { Service } from '../../../usecases/service.js';
-import { keyParam, route, type Route } from './route.js';
+import { keyParam, route, type RecordAct, type Route } from './route.js';
 
 const ofRule = z.object({ rule: z.string().min(1).max(128) });
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
@@ -19,7 +19,7 @@ const stateAnswer = z.object({
 });
 
 /** What is known of a key, and what an operator does about it. */
-export function keysRoutes(service: Service): Route[] {
+export function keysRoutes(service: Service, record: RecordAct): Route[] {
   const limiter = () => service.current().limiter;
   return [
     route({
@@ -51,8 +51,9 @@ export function keysRoutes(service: Service): Route[] {
       summary: 'Forgets the counter of a key under a rule; a ban stays',
       params: keyParam,
       body: ofRule,
-      async run({ params: { key }, body: { rule } }) {
+      async run({ params: { key }, body: { rule }, who }) {
         await resetKey(service, { rule, key });
+        await record({ by: who, what: 'key.reset', detail: { rule, key } });
         return {};
       },
     }),
@@ -63,8 +64,9 @@ export function keysRoutes(service: Service): Route[] {
       summary: 'Refuses a key under a rule for a while, whatever is left of its budget',
       params: keyParam,
       body: ofRule.extend({ forMs: z.int().min(1).max(315_576_000_000).describe('milliseconds; at most ten years') }),
-      async run({ params: { key }, body: { rule, forMs } }) {
+      async run({ params: { key }, body: { rule, forMs }, who }) {
         await limiter().ban(rule, key, forMs);
+        await record({ by: who, what: 'key.ban', detail: { rule, key, forMs } });
         return {};
       },
     }),
@@ -75,8 +77,9 @@ export function keysRoutes(service: Service): Route[] {
       summary: 'Lifts a ban',
       params: keyParam,
       body: ofRule,
-      async run({ params: { key }, body: { rule } }) {
+      async run({ params: { key }, body: { rule }, who }) {
         await limiter().unban(rule, key);
+        await record({ by: who, what: 'key.unban', detail: { rule, key } });
         return {};
       },
     }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { setQuota } from '../../../usecases/quotas.js';
 import type { Service } from '../../../usecases/service.js';
-import { keyParam, route, type Route } from './route.js';
+import { keyParam, route, type RecordAct, type Route } from './route.js';
 
 const quotaAnswer = z.object({
   rule: z.string(),
@@ -13,7 +13,7 @@ const quotaAnswer = z.object({
 });
 
 /** What the billing system knows better: `PUT /v1/quotas/{key}`, and the same under the admin API's path. */
-export function quotasAdminRoutes(service: Service): Route[] {
+export function quotasAdminRoutes(service: Service, record: RecordAct): Route[] {
   return [
     route({
       method: 'PUT',
@@ -28,7 +28,11 @@ export function quotasAdminRoutes(service: Service): Route[] {
         plan: z.string().max(128).optional().describe('if it is not the one that is stored'),
       }),
       answer: quotaAnswer,
-      run: async ({ params: { key }, body: { rule, used, plan } }) => ({ body: await setQuota(service, { rule, key, used, plan }) }),
+      async run({ params: { key }, body: { rule, used, plan }, who }) {
+        const body = await setQuota(service, { rule, key, used, plan });
+        await record({ by: who, what: 'quota.set', detail: { rule, key, used } });
+        return { body };
+      },
     }),
   ];
 }

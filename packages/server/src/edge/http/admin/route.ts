@@ -62,6 +62,9 @@ export const route = <
   typed: Typed<P, Q, B>,
 ): Route => typed as unknown as Route;
 
+/** Records who did what, where the database does not do so itself. Never rejects: what is done is done. */
+export type RecordAct = (act: { readonly by: string; readonly what: string; readonly detail: object }) => Promise<void>;
+
 /** What was asked for by name is not there. */
 export class UnknownNameError extends Error {
   override readonly name = 'UnknownNameError';
