@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { accessSync, closeSync, constants, existsSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { aptInstall, mayInstall } from './apt.js';
 
 const howTo =
   'redis-server is not on PATH and cannot be installed from here: ' +
@@ -43,26 +43,11 @@ function locked(work: () => void): void {
 }
 
 function install(): void {
-  if (find() !== undefined || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return;
-  // Debian starts a service on installation unless this file says no.
-  const policy = '/usr/sbin/policy-rc.d';
-  const ours = !existsSync(policy);
-  const run = (...args: string[]): void => {
-    execFileSync('/usr/bin/apt-get', args, { stdio: 'pipe', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
-  };
-  if (ours) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  if (find() !== undefined || !mayInstall()) return;
   try {
-    const packages = ['install', '-y', '--no-install-recommends', 'redis-server'];
-    try {
-      run(...packages);
-    } catch {
-      run('update');
-      run(...packages);
-    }
+    aptInstall('redis-server');
   } catch (error) {
     throw new Error(howTo, { cause: error });
-  } finally {
-    if (ours) rmSync(policy, { force: true });
   }
 }
 

@@ -3,6 +3,7 @@ import { accessSync, chownSync, constants, existsSync, mkdtempSync, readdirSync,
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import pg from 'pg';
+import { aptInstall, mayInstall } from './apt.js';
 import { end, freePort, host } from './redis.js';
 
 export interface PostgresServer {
@@ -49,27 +50,12 @@ function find(): string | undefined {
   });
 }
 
-/** Installs PostgreSQL where that may be: as root on Debian. It is not started: only a test's own is. */
 function install(): void {
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return;
-  // Debian starts a service on installation unless this file says no.
-  const policy = '/usr/sbin/policy-rc.d';
-  const ours = !existsSync(policy);
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const packages = ['-o', 'DPkg::Lock::Timeout=120', 'install', '-y', '--no-install-recommends', 'postgresql'];
-  const run = (...args: string[]) => execFileSync('/usr/bin/apt-get', args, { stdio: 'ignore', env, timeout: 300_000 });
+  if (!mayInstall()) return;
   try {
-    if (ours) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
-    try {
-      run(...packages);
-    } catch {
-      run('update');
-      run(...packages);
-    }
+    aptInstall('postgresql', { lockSeconds: 120, timeout: 300_000 });
   } catch {
     // Without a network there is none: the tests say so.
-  } finally {
-    if (ours) rmSync(policy, { force: true });
   }
 }
 

@@ -1,51 +1,16 @@
-import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { monitor } from '../../../test/support/monitor.js';
-import { startRedis, type RedisServer } from '../../../test/support/redis.js';
-import { consecutiveFailures, createLimiter, fixedWindow, memoryStore, unlimited } from '../src/index.js';
-import type { PortableReceipt, RuleOptions, Store } from '../src/index.js';
+import { consecutiveFailures, createLimiter, fixedWindow, unlimited } from '../src/index.js';
+import type { PortableReceipt } from '../src/index.js';
 import { redisStore } from '../src/stores/redis/index.js';
+import { deployments } from './support/two-limiters.js';
 import { expectTypeError, wrong } from './support/wrong-input.js';
 
-let server: RedisServer;
-let client: Redis;
-beforeAll(async () => {
-  server = await startRedis();
-  client = new Redis(server.port, server.host);
-});
-afterAll(async () => {
-  client.disconnect();
-  await server.kill();
-});
-
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const limiter of open.splice(0)) await limiter.close();
-  await client.flushdb();
-});
-
-/** Two limiters, as two servers have them, over one store. */
-const deployments = [
-  [
-    'in memory',
-    () => {
-      const store = memoryStore();
-      return [store, store];
-    },
-  ],
-  ['in Redis', () => [redisStore({ client }), redisStore({ client })]],
-] as const satisfies [string, () => Store[]][];
+const { each, client, server } = deployments();
 
 const login = consecutiveFailures({ free: 2 });
 
-describe.each(deployments)('attempts to log in, over one store %s', (name, stores) => {
-  function two<const Name extends string>(rules: Record<Name, RuleOptions>) {
-    const [a, b] = stores().map((store) => createLimiter<Name>({ store, deadline: '2s', rules }));
-    if (a === undefined || b === undefined) throw new Error('no stores');
-    open.push(a, b);
-    return [a, b] as const;
-  }
-
+describe.each(each)('attempts to log in, over one store %s', (name, two) => {
   it('of 50 parallel guesses on two servers three begin, and then none for the first wait', async () => {
     const [a, b] = two({ login: { limit: login } });
     const decisions = await Promise.all(Array.from({ length: 50 }, (_, i) => (i % 2 === 0 ? a : b).check('login', 'ada')));
@@ -97,7 +62,7 @@ describe.each(deployments)('attempts to log in, over one store %s', (name, store
     expect(await a.outcome(travelled, 'success')).toBe(false);
     expect(await b.refund(travelled)).toBe(0);
     expect(await a.peek('login', 'ada')).toMatchObject({ remaining: 2 });
-    if (name === 'in Redis') expect((await client.keys('*')).filter((key) => !key.includes('{fleet}'))).toEqual(['hg:2{ada}a:login']);
+    if (name === 'in Redis') expect((await client().keys('*')).filter((key) => !key.includes('{fleet}'))).toEqual(['hg:2{ada}a:login']);
   });
 
   it('in a group all or nothing, and the outcome is told of the group', async () => {
@@ -164,10 +129,10 @@ describe.each(deployments)('attempts to log in, over one store %s', (name, store
 
 describe('attempts to log in, over Redis', () => {
   it('cost one call each, a success one more, and a failure, or a guess that waits, none', async () => {
-    const limiter = createLimiter({ store: redisStore({ client }), deadline: '2s', rules: { login: { limit: login } } });
-    open.push(limiter);
+    const limiter = createLimiter({ store: redisStore({ client: client() }), deadline: '2s', rules: { login: { limit: login } } });
+    onTestFinished(() => limiter.close());
     await limiter.outcome(await limiter.check('login', 'warm'), 'success');
-    const watch = await monitor(server.port);
+    const watch = await monitor(server().port);
     const attempts = [await limiter.check('login', 'ada'), await limiter.check('login', 'ada'), await limiter.check('login', 'ada')];
     for (const attempt of attempts.slice(1)) await limiter.outcome(attempt, 'failure');
     // The first refusal is noted.

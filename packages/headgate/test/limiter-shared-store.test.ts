@@ -1,49 +1,14 @@
-import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startRedis, type RedisServer } from '../../../test/support/redis.js';
-import { concurrency, createLimiter, fixedWindow, memoryStore, quota, slidingLog, slidingWindow, tokenBucket } from '../src/index.js';
-import type { Decision, PortableReceipt, RuleOptions, Store } from '../src/index.js';
-import { redisStore } from '../src/stores/redis/index.js';
+import { describe, expect, it } from 'vitest';
+import { concurrency, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket } from '../src/index.js';
+import type { Decision, PortableReceipt } from '../src/index.js';
 import { passing } from './support/limiters.js';
+import { deployments } from './support/two-limiters.js';
 
 const perHour = (limit: number) => fixedWindow({ limit, window: '1h', from: 'first-request' });
 
-let server: RedisServer;
-let client: Redis;
-beforeAll(async () => {
-  server = await startRedis();
-  client = new Redis(server.port, server.host);
-});
-afterAll(async () => {
-  client.disconnect();
-  await server.kill();
-});
+const { each, client } = deployments();
 
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const limiter of open.splice(0)) await limiter.close();
-  await client.flushdb();
-});
-
-/** Two limiters, as two servers have them, over one store. */
-const deployments = [
-  [
-    'in memory',
-    () => {
-      const store = memoryStore();
-      return [store, store];
-    },
-  ],
-  ['in Redis', () => [redisStore({ client }), redisStore({ client })]],
-] as const satisfies [string, () => Store[]][];
-
-describe.each(deployments)('two limiters over one store %s', (_name, stores) => {
-  function two<const Name extends string>(rules: Record<Name, RuleOptions>) {
-    const [a, b] = stores().map((store) => createLimiter<Name>({ store, deadline: '2s', rules }));
-    if (a === undefined || b === undefined) throw new Error('no stores');
-    open.push(a, b);
-    return [a, b] as const;
-  }
+describe.each(each)('two limiters over one store %s', (_name, two) => {
   const kinds = [
     ['a bucket', tokenBucket({ capacity: 5, refill: '5/d' })],
     ['a window', perHour(5)],
@@ -199,7 +164,7 @@ describe.each(deployments)('two limiters over one store %s', (_name, stores) => 
     expect(await a.refund(taken)).toBe(0);
     if (_name === 'in Redis') {
       expect(await b.check('api', 'key')).toMatchObject({ allowed: true, degraded: false });
-      expect(await client.ping()).toBe('PONG');
+      expect(await client().ping()).toBe('PONG');
     }
   });
 });

@@ -1,6 +1,7 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { aptInstall, mayInstall } from '../../../../test/support/apt.js';
 import { freePort } from '../../../../test/support/redis.js';
 import { ask, later, temporary } from './service.js';
 
@@ -18,27 +19,12 @@ function find(): string | undefined {
     });
 }
 
-/** Installs nginx where that may be: as root on Debian. It is not started: only one test's own is. */
 function install(): void {
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return;
-  // Debian starts a service on installation unless this file says no.
-  const policy = '/usr/sbin/policy-rc.d';
-  const ours = !existsSync(policy);
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const packages = ['-o', 'DPkg::Lock::Timeout=60', 'install', '-y', '--no-install-recommends', 'nginx'];
-  const run = (...args: string[]) => execFileSync('/usr/bin/apt-get', args, { stdio: 'ignore', env, timeout: 100_000 });
+  if (!mayInstall()) return;
   try {
-    if (ours) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
-    try {
-      run(...packages);
-    } catch {
-      run('update');
-      run(...packages);
-    }
+    aptInstall('nginx', { lockSeconds: 60, timeout: 100_000 });
   } catch {
     // Without a network there is none: the test says so.
-  } finally {
-    if (ours) rmSync(policy, { force: true });
   }
 }
 
