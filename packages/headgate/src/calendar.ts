@@ -134,7 +134,18 @@ export function bordersAt(limit: QuotaLimit, nowUs: number): Borders {
   return borders;
 }
 
-/** The calendar period that holds an instant: `startUs` <= now < `endUs`, in microseconds since 1970. */
+/**
+ * The calendar period that holds an instant: `startUs` <= now < `endUs`, in microseconds since 1970.
+ *
+ * @param nowUs - microseconds since 1970, such as a decision's `decidedAt`
+ * @example
+ * ```ts
+ * import { periodAt, quota } from 'headgate';
+ *
+ * const { endUs } = periodAt(quota({ limit: 1_000_000, period: 'month' }), Date.parse('2026-05-14') * 1000);
+ * new Date(endUs / 1000).toISOString(); // '2026-06-01T00:00:00.000Z'
+ * ```
+ */
 export function periodAt(limit: QuotaLimit, nowUs: number): { startUs: number; endUs: number } {
   const [, startUs, endUs] = bordersAt(limit, nowUs);
   return { startUs, endUs };

@@ -1,5 +1,5 @@
 import type { Clock, Limit, Limiter } from 'headgate';
-import { periodEndOf, trueEndOf } from './periods.js';
+import { endOf, periodEndOf } from './periods.js';
 import type { Made } from './service.js';
 
 /** How much of a quota was used, as it was last seen. */
@@ -155,9 +155,9 @@ export function quotaKeeper({ checkpoints, limiter, clock, onEvent }: QuotaKeepe
   /** A counter that is lower than was saved. One at nothing is saved at once: the next check would look as if it had been lost. */
   async function lowerTo({ decision, limit: under, plan }: Made): Promise<void> {
     const { rule, key, limit, remaining, decidedAt: takenAt, degraded } = decision;
-    if (degraded) return;
+    if (degraded || under.kind !== 'quota') return;
     const counter: Counter = {
-      ...{ rule, key, plan, periodEnd: await trueEndOf(decision, under), used: limit - remaining, takenAt },
+      ...{ rule, key, plan, periodEnd: endOf(decision, under), used: limit - remaining, takenAt },
       ...{ lowered: true, suspect: false, freshAt: takenAt, before: undefined },
     };
     const name = nameOf(rule, key);
@@ -192,7 +192,7 @@ export function quotaKeeper({ checkpoints, limiter, clock, onEvent }: QuotaKeepe
     const { rule, key, remaining, decidedAt, cost, allowed } = decision;
     const used = decision.limit - remaining;
     const name = nameOf(rule, key);
-    const periodEnd = periodEndOf(decision);
+    const periodEnd = endOf(decision, limit);
     let counter = changed.get(name);
     if (counter === undefined || counter.periodEnd < periodEnd) {
       if (counter === undefined && changed.size >= mostCounters) {

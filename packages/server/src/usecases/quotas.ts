@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Decision, Limit } from 'headgate';
+import type { Decision, QuotaLimit } from 'headgate';
 import { limitInForce } from '../rules/compile.js';
-import { periodEndOf, trueEndOf } from './periods.js';
+import { endOf } from './periods.js';
 import { answered, planned, type InForce, type Service } from './service.js';
 
 /** How a key stands under a quota. */
@@ -15,9 +15,9 @@ export interface QuotaState {
   readonly degraded: boolean;
 }
 
-async function stateOf(decision: Decision, { limit: of }: Quota): Promise<QuotaState> {
+function stateOf(decision: Decision, quota: Quota): QuotaState {
   const { rule, limit, remaining, degraded } = decision;
-  const resetsAt = new Date(await trueEndOf(decision, of)).toISOString();
+  const resetsAt = new Date(endOf(decision, quota.limit)).toISOString();
   return { rule, used: limit - remaining, limit, remaining, resetsAt, degraded };
 }
 
@@ -26,7 +26,7 @@ interface Quota {
   readonly rule: string;
   readonly key: string;
   readonly plan: string | undefined;
-  readonly limit: Limit;
+  readonly limit: QuotaLimit;
 }
 
 /** Undefined if the rule is no quota for this customer. */
@@ -46,7 +46,7 @@ export async function quotasOf(service: Service, key: string, plan: string | und
   const states: QuotaState[] = [];
   for (const rule of inForce.rules.rules.keys()) {
     const quota = quotaOf(inForce, { rule, key, plan });
-    if (quota !== undefined) states.push(await stateOf(await look(inForce, quota), quota));
+    if (quota !== undefined) states.push(stateOf(await look(inForce, quota), quota));
   }
   return states;
 }
@@ -65,14 +65,13 @@ function lower(
   { rule, key, limit, plan }: Quota,
   { decision, units }: { decision: Decision; units: number },
 ): Promise<number> {
-  if (limit.kind !== 'quota') return Promise.resolve(0);
   return limiter.refund({
     rule,
     key,
     limit,
     taken: units,
     takenAt: decision.decidedAt,
-    windowEnd: periodEndOf(decision) * 1000,
+    windowEnd: endOf(decision, limit) * 1000,
     degraded: false,
     onceId: randomUUID(),
     ...(plan !== undefined && { plan }),

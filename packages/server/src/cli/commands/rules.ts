@@ -2,13 +2,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { readRulesConfig, SettingError, type RulesConfig } from '../../config.js';
-import { DatabaseError } from '../../database/errors.js';
 import { openDatabase, type Database } from '../../database/open.js';
-import { RulesError, showFault } from '../../rules/faults.js';
-import { InputError } from '../../rules/inputs.js';
 import { loadRules } from '../../rules/load.js';
-import { ConflictError, NoVersionError, showVersion, type Difference } from '../../rules/repository.js';
-import { exitCodes } from '../exit-codes.js';
+import { showVersion, type Difference } from '../../rules/repository.js';
+import { orTell } from '../faults.js';
 
 export const help = `headgate rules recipe [NAME]
 headgate rules validate FILE
@@ -125,23 +122,10 @@ async function inDatabase(name: string, args: readonly string[]): Promise<void> 
   }
 }
 
-const isFault = (error: unknown): error is Error =>
-  error instanceof SettingError || error instanceof InputError || error instanceof NoVersionError;
-
 /** Answers the exit code. */
-export async function rules([name = '', ...args]: readonly string[]): Promise<number> {
-  try {
-    if (name === 'recipe') await recipe(args);
-    else if (name === 'validate') await validate(args);
-    else await inDatabase(name, args);
-    return exitCodes.ok;
-  } catch (error) {
-    if (error instanceof RulesError) process.stderr.write(`${error.faults.map(showFault).join('\n')}\n`);
-    else if (isFault(error)) process.stderr.write(`${error.message}\n`);
-    else if (error instanceof DatabaseError || error instanceof ConflictError) {
-      process.stderr.write(`${error.message}\n`);
-      return exitCodes.failed;
-    } else throw error;
-    return exitCodes.config;
-  }
+export function rules([name = '', ...args]: readonly string[]): Promise<number> {
+  return orTell(() => {
+    if (name === 'recipe') return recipe(args);
+    return name === 'validate' ? validate(args) : inDatabase(name, args);
+  });
 }

@@ -1,9 +1,7 @@
 import { readRulesConfig, SettingError } from '../../config.js';
-import { DatabaseError } from '../../database/errors.js';
 import { openDatabase } from '../../database/open.js';
-import { InputError } from '../../rules/inputs.js';
 import { roles, type Role } from '../../rules/records.js';
-import { exitCodes } from '../exit-codes.js';
+import { orTell } from '../faults.js';
 
 export const help = `headgate token create NAME --role read|operate|edit --database URL
 headgate token list --database URL
@@ -52,17 +50,4 @@ async function work(verb: string, args: readonly string[]): Promise<void> {
 }
 
 /** Answers the exit code. */
-export async function token([verb = '', ...args]: readonly string[]): Promise<number> {
-  try {
-    await work(verb, args);
-    return exitCodes.ok;
-  } catch (error) {
-    if (error instanceof SettingError || error instanceof InputError) {
-      process.stderr.write(`${error.message}\n`);
-      return exitCodes.config;
-    }
-    if (!(error instanceof DatabaseError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return exitCodes.failed;
-  }
-}
+export const token = ([verb = '', ...args]: readonly string[]): Promise<number> => orTell(() => work(verb, args));

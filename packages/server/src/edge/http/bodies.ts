@@ -26,7 +26,7 @@ export const outcomeBody = z.strictObject({ id, outcome: z.enum(['success', 'fai
 export const settleBody = z.strictObject({ id, actual: z.int().min(0).max(9_000_000_000) });
 
 /** A number that JSON has: `Infinity` becomes null. */
-const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
+export const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
 /** A decision as JSON. */
 export function decisionJson(decision: Decision, id?: string): Record<string, unknown> {

@@ -10,7 +10,7 @@ import type {
   ShadowsRepository,
 } from '../../../rules/exceptions.js';
 import { limitSchema, nameSchema } from '../../../rules/schema.js';
-import { keyParam, nameParam, route, UnknownNameError, type Route } from './route.js';
+import { keyParam, nameParam, route, timeOf, UnknownNameError, type Route } from './route.js';
 
 export interface CustomersOptions {
   readonly plans: PlansRepository;
@@ -23,7 +23,6 @@ const until = z.iso.datetime({ offset: true }).nullable().optional().describe('W
 const untilAnswer = z.iso.datetime().nullable();
 const noted = { by: z.string(), at: z.iso.datetime() };
 const millisecondsOf = (text: string | null | undefined): number | null => (text == null ? null : new Date(text).getTime());
-const timeOf = (ms: number): string => new Date(ms).toISOString();
 
 /** Times as JSON has them. */
 const shown = ({ at, until: end, ...rest }: { readonly at: number; readonly until: number | null }): unknown => ({

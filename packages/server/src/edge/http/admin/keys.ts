@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { keyStates, resetKey } from '../../../usecases/key-state.js';
 import type { Service } from '../../../usecases/service.js';
+import { finite } from '../bodies.js';
 import { keyParam, route, type RecordAct, type Route } from './route.js';
 
 const ofRule = z.object({ rule: z.string().min(1).max(128) });
-const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
 const stateAnswer = z.object({
   rule: z.string(),

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { roles, type AuditRepository, type TokensRepository } from '../../../rules/records.js';
-import { nameParam, pageQuery, route, UnknownNameError, type Route } from './route.js';
-
-const time = (ms: number): string => new Date(ms).toISOString();
+import { nameParam, pageQuery, route, timeOf, UnknownNameError, type Route } from './route.js';
 
 const tokenAnswer = z.object({
   name: z.string(),
@@ -24,8 +22,8 @@ export function recordsRoutes({ tokens, audit }: { tokens: TokensRepository; aud
       async run() {
         const shown = (await tokens.list()).map(({ created, revoked, ...rest }) => ({
           ...rest,
-          created: time(created),
-          ...(revoked === undefined ? undefined : { revoked: time(revoked) }),
+          created: timeOf(created),
+          ...(revoked === undefined ? undefined : { revoked: timeOf(revoked) }),
         }));
         return { body: { tokens: shown } };
       },
@@ -74,7 +72,7 @@ export function recordsRoutes({ tokens, audit }: { tokens: TokensRepository; aud
       }),
       async run({ query: { limit, before, who } }) {
         const page = { limit, ...(before === undefined ? undefined : { before }), ...(who === undefined ? undefined : { who }) };
-        return { body: { entries: (await audit.list(page)).map(({ at, ...entry }) => ({ ...entry, at: time(at) })) } };
+        return { body: { entries: (await audit.list(page)).map(({ at, ...entry }) => ({ ...entry, at: timeOf(at) })) } };
       },
     }),
   ];

@@ -70,6 +70,9 @@ export class UnknownNameError extends Error {
   override readonly name = 'UnknownNameError';
 }
 
+/** A time as JSON has it, of milliseconds since 1970. */
+export const timeOf = (ms: number): string => new Date(ms).toISOString();
+
 export const nameParam = z.object({ name: z.string().min(1).max(128) });
 export const keyParam = z.object({ key: z.string().min(1).max(4096) });
 

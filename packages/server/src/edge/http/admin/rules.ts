@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { identifySchema, nameSchema, ruleSchema } from '../../../rules/schema.js';
 import type { Difference, RulesRepository, Version, Written } from '../../../rules/repository.js';
-import { nameParam, pageQuery, route, UnknownNameError, type Answer, type Route } from './route.js';
+import { nameParam, pageQuery, route, timeOf, UnknownNameError, type Answer, type Route } from './route.js';
 
 /** A rule as it is stored: what a rules file says of one, its name apart. */
 const storedRule = ruleSchema.partial({ name: true });
@@ -31,7 +31,7 @@ const written = ({ version, differences, warnings }: Written): Answer => ({
 /** Absent as null: JSON has no undefined. */
 const shown = ({ kind, name, before = null, after = null }: Difference): unknown => ({ kind, name, before, after });
 
-const versionJson = ({ at, ...version }: Version): unknown => ({ ...version, at: new Date(at).toISOString() });
+const versionJson = ({ at, ...version }: Version): unknown => ({ ...version, at: timeOf(at) });
 
 /** The rules with their versions. */
 export function rulesRoutes(repository: RulesRepository): Route[] {
