@@ -1,29 +1,12 @@
-import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startRedis, type RedisServer } from '../../../test/support/redis.js';
+import { describe, expect, it } from 'vitest';
 import { concurrency, consecutiveFailures, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket } from '../src/index.js';
-import type { Check, CountedLimit, Receipt, Store } from '../src/index.js';
+import type { Check, CountedLimit, Receipt } from '../src/index.js';
 import { receiptOf, returnableUntil } from '../src/stores/outcome.js';
-import { redisStore } from '../src/stores/redis/index.js';
 import { windowAwayFromEdge } from './support/away-from-edges.js';
 import { unpackPair, wholeAt } from './support/states.js';
+import { storeInRedis } from './support/store-in-redis.js';
 
-let server: RedisServer;
-let client: Redis;
-let store: Store;
-beforeAll(async () => {
-  server = await startRedis();
-  client = new Redis(server.port, server.host);
-  store = redisStore({ client });
-});
-afterAll(async () => {
-  await store.close();
-  client.disconnect();
-  await server.kill();
-});
-afterEach(async () => {
-  await client.flushdb();
-});
+const redis = storeInRedis();
 
 const ms = 600_000;
 const minute = 60_000_000;
@@ -39,7 +22,7 @@ interface Stored {
 }
 
 async function stored(key: string): Promise<Stored | undefined> {
-  const replies = await client.multi().pexpiretime(key).getBuffer(key).exec();
+  const replies = await redis.client.multi().pexpiretime(key).getBuffer(key).exec();
   const [expiresAtMs, value] = (replies ?? []).map(([, reply]) => reply) as [number, Buffer | null];
   if (value === null) return undefined;
   const text = value.toString('latin1');
@@ -148,7 +131,7 @@ describe.each(kinds.map((kind) => [kind.name, kind] as const))('%s in Redis', (_
   async function take(cost: number, more?: Partial<Check>): Promise<{ allowed: boolean; receipt: Receipt | undefined; now: number }> {
     const holder = limit.kind === 'concurrency' ? { holder: `h-${(holders += 1)}` } : undefined;
     const check: Check = { rule: 'rule', key: 'key', limit, cost, ...holder, ...more };
-    const decided = await store.decide({ checks: [check] });
+    const decided = await redis.store.decide({ checks: [check] });
     const [outcome] = decided.outcomes;
     if (outcome === undefined) throw new Error('no outcome');
     return { allowed: outcome.allowed, receipt: receiptOf(check, outcome, decided), now: decided.now };
@@ -177,17 +160,17 @@ describe.each(kinds.map((kind) => [kind.name, kind] as const))('%s in Redis', (_
       expect(found.bannedUntil).toBe(0);
       expectTtlUntil(found, neededUntil(found.state));
     }
-    expect(await client.keys('*')).toEqual([key]);
+    expect(await redis.client.keys('*')).toEqual([key]);
   });
 
   it('is not written, created or prolonged by what takes nothing', async () => {
-    await store.decide({ checks: [{ rule: 'rule', key: 'key', limit, cost: 1, holder: 'peek' }], dry: true });
+    await redis.store.decide({ checks: [{ rule: 'rule', key: 'key', limit, cost: 1, holder: 'peek' }], dry: true });
     expect((await take(11)).allowed).toBe(false);
     expect(await stored(key)).toBeUndefined();
     await take(10);
     const before = await present(key);
     expect((await take(1)).allowed).toBe(false);
-    await store.decide({ checks: [{ rule: 'rule', key: 'key', limit, cost: 1, holder: 'peek' }], dry: true });
+    await redis.store.decide({ checks: [{ rule: 'rule', key: 'key', limit, cost: 1, holder: 'peek' }], dry: true });
     const after = await present(key);
     expect(after.state).toBe(before.state);
     expect(Math.abs(after.expiresAt - before.expiresAt)).toBeLessThanOrEqual(3 * us);
@@ -198,24 +181,24 @@ describe.each(kinds.map((kind) => [kind.name, kind] as const))('%s in Redis', (_
     if (limit.kind !== 'concurrency') await take(2);
     const before = await present(key);
     const units = limit.kind === 'concurrency' ? 6 : 4;
-    expect(Math.round(await store.giveBack({ receipt, units }))).toBe(units);
+    expect(Math.round(await redis.store.giveBack({ receipt, units }))).toBe(units);
     const after = await present(key);
     expect(Math.abs(after.expiresAt - before.expiresAt)).toBeLessThanOrEqual(3 * us);
     if (limit.kind === 'concurrency') expect(after.state).toBe('C');
     else await expectState(4);
-    await store.giveBack({ receipt, units: 2 });
-    await store.reset(target);
-    expect(await store.giveBack({ receipt, units: 1 })).toBe(0);
-    expect(await client.keys('*')).toEqual([]);
+    await redis.store.giveBack({ receipt, units: 2 });
+    await redis.store.reset(target);
+    expect(await redis.store.giveBack({ receipt, units: 1 })).toBe(0);
+    expect(await redis.client.keys('*')).toEqual([]);
   });
 
   it('a mark that a receipt was given back lasts as long as it could return anything', async () => {
     const receipt = await taken(3);
-    await store.giveBack({ receipt, units: 3, onceId: 'once' });
+    await redis.store.giveBack({ receipt, units: 3, onceId: 'once' });
     const mark = await present('hg:2{key}1:once');
     expect(mark.state).toBe('1');
     expectTtlUntil(mark, returnableUntil(receipt));
-    expect(await store.claim(receipt, 'claimed')).toBe(true);
+    expect(await redis.store.claim(receipt, 'claimed')).toBe(true);
     const claimed = await present('hg:2{key}1:claimed');
     // By this process's idea of Redis's clock.
     expect(claimed.expiresAt).toBeGreaterThan(returnableUntil(receipt) - 20 * us);
@@ -226,7 +209,7 @@ describe.each(kinds.map((kind) => [kind.name, kind] as const))('%s in Redis', (_
     await take(3);
     const before = await present(key);
     for (const bannedFor of [1_000_000, 60 * 24 * 366 * minute]) {
-      await store.ban(target, bannedFor);
+      await redis.store.ban(target, bannedFor);
       const banned = await present(key);
       expect(banned.state).toBe(before.state);
       expectTtlUntil(banned, Math.max(banned.bannedUntil, neededUntil(banned.state)));
@@ -234,24 +217,24 @@ describe.each(kinds.map((kind) => [kind.name, kind] as const))('%s in Redis', (_
     const banned = await present(key);
     expect((await take(1)).allowed).toBe(false);
     expect((await present(key)).state).toBe(before.state);
-    await store.reset(target);
+    await redis.store.reset(target);
     const reset = await present(key);
     expect(reset.state).toBe('');
     expect(reset.bannedUntil).toBe(banned.bannedUntil);
     expectTtlUntil(reset, reset.bannedUntil);
-    await store.unban(target);
+    await redis.store.unban(target);
     expect(await stored(key)).toBeUndefined();
   });
 
   it('of a key without a state holds the ban alone, and after the ban the state again', async () => {
-    await store.ban(target, minute);
+    await redis.store.ban(target, minute);
     const banned = await present(key);
     expect(banned.state).toBe('');
     expectTtlUntil(banned, banned.bannedUntil);
-    await store.unban(target);
+    await redis.store.unban(target);
     await take(3);
-    await store.ban(target, 1000 * us);
-    await store.unban(target);
+    await redis.store.ban(target, 1000 * us);
+    await redis.store.unban(target);
     const found = await expectState(3);
     expectTtlUntil(found, neededUntil(found.state));
     expect(await stored('hg:2{key}1:once')).toBeUndefined();
@@ -259,26 +242,26 @@ describe.each(kinds.map((kind) => [kind.name, kind] as const))('%s in Redis', (_
 
   it('is gone after a reset', async () => {
     await take(3);
-    await store.reset(target);
-    expect(await client.keys('*')).toEqual([]);
+    await redis.store.reset(target);
+    expect(await redis.client.keys('*')).toEqual([]);
   });
 
   if (limit.kind === 'concurrency') {
     it('lasts until the last holder expires, also after an extension', async () => {
       const first = await taken(1);
       const second = await taken(2);
-      await client.pexpire(key, 100_000);
-      expect(await store.extend(first)).toBe(true);
+      await redis.client.pexpire(key, 100_000);
+      expect(await redis.store.extend(first)).toBe(true);
       const found = await expectState(3);
       expectTtlUntil(found, neededUntil(found.state));
       expect(holdersOf(found.state).map(([id]) => id)).toEqual([first.holder, second.holder]);
       const [extended, other] = holdersOf(found.state).map(([, until]) => until);
       expect(extended).toBeGreaterThan(other ?? 0);
-      await store.ban(target, 60 * 24 * minute);
-      expect(await store.extend(second)).toBe(true);
+      await redis.store.ban(target, 60 * 24 * minute);
+      expect(await redis.store.extend(second)).toBe(true);
       const banned = await present(key);
       expectTtlUntil(banned, banned.bannedUntil);
-      expect(await store.extend({ ...first, holder: 'nobody' })).toBe(false);
+      expect(await redis.store.extend({ ...first, holder: 'nobody' })).toBe(false);
     });
   } else if (limit.kind !== 'consecutiveFailures') {
     it('takes refused requests too where they count', async () => {
@@ -297,11 +280,11 @@ describe('a state of the previous sliding window', () => {
   it('is carried over, with the TTL of two windows', async () => {
     const limit = slidingWindow({ limit: 10, window: '500ms' });
     const check: Check = { rule: 'rule', key: 'key', limit, cost: 1 };
-    await store.decide({ checks: [check] });
+    await redis.store.decide({ checks: [check] });
     const { state } = await present('hg:2{key}s:rule');
     await expect
       .poll(async () => {
-        await store.decide({ checks: [check] });
+        await redis.store.decide({ checks: [check] });
         return (await present('hg:2{key}s:rule')).state.split(':')[2];
       })
       .not.toBe(state.split(':')[2]);
@@ -320,7 +303,7 @@ describe('a count of failures', () => {
   const check: Check = { rule: 'rule', key: 'key', limit, cost: 1 };
 
   async function attempt(): Promise<Receipt> {
-    const decided = await store.decide({ checks: [check] });
+    const decided = await redis.store.decide({ checks: [check] });
     const receipt = decided.outcomes[0] && receiptOf(check, decided.outcomes[0], decided);
     if (receipt === undefined) throw new Error('nothing was taken');
     return receipt;
@@ -339,77 +322,38 @@ describe('a count of failures', () => {
 
   it('is gone with a success, or with its last attempt, and marks nothing for a success', async () => {
     await attempt();
-    expect(await store.giveBack({ receipt: await attempt(), units: 1, forget: true })).toBe(2);
-    expect(await client.keys('*')).toEqual([]);
-    expect(await store.giveBack({ receipt: await attempt(), units: 1 })).toBe(1);
-    expect(await client.keys('*')).toEqual([]);
+    expect(await redis.store.giveBack({ receipt: await attempt(), units: 1, forget: true })).toBe(2);
+    expect(await redis.client.keys('*')).toEqual([]);
+    expect(await redis.store.giveBack({ receipt: await attempt(), units: 1 })).toBe(1);
+    expect(await redis.client.keys('*')).toEqual([]);
   });
 
   it('leaves the ban, and its TTL, to a banned key', async () => {
     const receipt = await attempt();
-    await store.ban(target, minute);
-    await store.giveBack({ receipt, units: 1, forget: true });
+    await redis.store.ban(target, minute);
+    await redis.store.giveBack({ receipt, units: 1, forget: true });
     const banned = await present(key);
     expect(banned.state).toBe('');
     expectTtlUntil(banned, banned.bannedUntil);
-    await store.unban(target);
-    expect(await client.keys('*')).toEqual([]);
+    await redis.store.unban(target);
+    expect(await redis.client.keys('*')).toEqual([]);
   });
 
   it('an attempt is marked as taken back for a day, however long it counts', async () => {
     const receipt = await attempt();
     await attempt();
-    await store.giveBack({ receipt, units: 1, onceId: 'once' });
+    await redis.store.giveBack({ receipt, units: 1, onceId: 'once' });
     expectTtlUntil(await present('hg:2{key}1:once'), receipt.takenAt + 24 * 60 * minute);
   });
 
   it.each(['', 'x'.repeat(19), '!', 'hello', '\x00'.repeat(12), '\x00'.repeat(20)])(
     'is never read out of something else: %j',
     async (text) => {
-      await client.set(key, text);
+      await redis.client.set(key, text);
       const receipt = { rule: 'rule', key: 'key', limit, taken: 1, takenAt: Date.now() * us, degraded: false };
-      if (text !== '') await expect(store.decide({ checks: [check] })).rejects.toMatchObject({ code: 'HEADGATE_FOREIGN_VALUE' });
-      expect(await store.giveBack({ receipt, units: 1, forget: true })).toBe(0);
-      expect(await client.get(key)).toBe(text);
-    },
-  );
-});
-
-describe('a packed state', () => {
-  const bucket = tokenBucket({ capacity: 3_000_000, refill: '1/m' });
-  const large = fixedWindow({ limit: 9e9, window: '1h', from: 'first-request' });
-  const checks = (key: string): Check[] => [
-    { rule: 'bucket', key, limit: bucket, cost: 1_099_511 },
-    { rule: 'window', key, limit: large, cost: 4e9 },
-  ];
-
-  it.each([
-    ['one by one', (key: string) => checks(key).map((check) => [check])],
-    ['together', (key: string) => [checks(key)]],
-    ['by the general script', (key: string) => [checks(key).map((check) => ({ ...check, shadow: true }))]],
-  ] as const)('of a bucket too large for 12 bytes takes 14, and is read again: %s', async (_, groupsOf) => {
-    for (const times of [1, 2]) {
-      await Promise.all(groupsOf('key').map((group) => store.decide({ checks: group })));
-      const states = await client.mgetBuffer('hg:2{key}b:bucket', 'hg:2{key}w:window');
-      expect(states.map((state) => state?.length)).toEqual([times === 1 ? (expect.toBeOneOf([12, 14]) as number) : 14, 12]);
-      const [used, count] = states.map((state) => unpackPair(state).number);
-      // What has flowed back meanwhile is far below a unit.
-      expect(used).toBeCloseTo(1_099_511_000_000 * times, -6);
-      expect(count).toBe(4e9 * times);
-    }
-  });
-
-  it.each(['hello, world', 'hello, worlds!', '0000000:1000', '!17000000000', ' '.repeat(12)])(
-    'is never read out of text of its length: %j',
-    async (text) => {
-      await client.set('hg:2{key}b:bucket', text);
-      await client.set('hg:2{key}w:window', text);
-      const [one, other] = checks('key');
-      if (!one || !other) throw new Error('no checks');
-      for (const group of [[one], [other], [one, other]]) {
-        await expect(store.decide({ checks: group })).rejects.toMatchObject({ code: 'HEADGATE_FOREIGN_VALUE' });
-      }
-      expect(await client.mget('hg:2{key}b:bucket', 'hg:2{key}w:window')).toEqual([text, text]);
+      if (text !== '') await expect(redis.store.decide({ checks: [check] })).rejects.toMatchObject({ code: 'HEADGATE_FOREIGN_VALUE' });
+      expect(await redis.store.giveBack({ receipt, units: 1, forget: true })).toBe(0);
+      expect(await redis.client.get(key)).toBe(text);
     },
   );
 });
