@@ -17,7 +17,7 @@ if value then
 end
 if used and used + cost <= full then
   used = used + cost
-  call('PSETEX', key, ttl(used), pack(PAIR, now, used))
+  call('PSETEX', key, ttl(used), pack(layout, now, used))
   return format('%d %d', now, used)
 end
 -- A value that somebody left without a TTL: decide gives it one.

@@ -17,7 +17,7 @@ for k = 1, #keys do
     if used and used + cost <= full then
       used = used + cost
       out[k + 1] = used
-      call('PSETEX', keys[k], ttl(used), pack(PAIR, now, used))
+      call('PSETEX', keys[k], ttl(used), pack(layout, now, used))
     -- A value that somebody left without a TTL: decide gives it one.
     elseif not used and not till or call('PTTL', keys[k]) == -1 then
       out[k + 1] = 'O'
@@ -42,7 +42,7 @@ if #absent > 0 then
     elseif cost > full then
       answer = -1
     else
-      call('PSETEX', names[i], ttl(cost), pack(PAIR, now, cost))
+      call('PSETEX', names[i], ttl(cost), pack(layout, now, cost))
     end
     out[absent[i] + 1] = answer
   end

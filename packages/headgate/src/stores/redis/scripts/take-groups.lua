@@ -7,6 +7,7 @@
 -- TTL: until the bucket is full, or the window ends; rounded up, 1 ms longer
 -- atomic: two groups that read before either writes would both take the last unit; a group would take a part
 --@include clock
+--@include pair
 local shape = cjson.decode(ARGV[1])
 local format, floor, ceil, call = string.format, math.floor, math.ceil, redis.call
 local pack, unpack_pair = struct.pack, struct.unpack
@@ -30,7 +31,7 @@ local kind, per, us, cost, most, pair = {}, {}, {}, {}, {}, {}
 for c = 1, size do
   local s = c * 5
   kind[c], per[c], us[c], cost[c], most[c] = shape[s - 4], shape[s - 3], shape[s - 2], shape[s - 1], shape[s]
-  pair[c] = most[c] < 1099511627776 and '>I7I5' or '>I7I7'
+  pair[c] = most[c] < NARROW and PAIR or WIDE_PAIR
 end
 
 local out, o = { now }, 1
@@ -43,9 +44,9 @@ for g = 0, #keys - 1, size do
     if value then
       local length = #value
       if length == 12 then
-        mark, count = unpack_pair('>I7I5', value)
+        mark, count = unpack_pair(PAIR, value)
       elseif length == 14 then
-        mark, count = unpack_pair('>I7I7', value)
+        mark, count = unpack_pair(WIDE_PAIR, value)
       else
         odd = true
         break

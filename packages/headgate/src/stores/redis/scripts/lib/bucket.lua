@@ -3,17 +3,17 @@ local units, us, cost, full = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARG
 local match, format, floor, ceil, call = string.match, string.format, math.floor, math.ceil, redis.call
 local pack, unpack_pair = struct.pack, struct.unpack
 local per_ms = us / units / 1000
--- A bucket that is narrow enough, and any limit's.
-local PAIR = full < 1099511627776 and '>I7I5' or '>I7I7'
+--@include pair
+local layout = full < NARROW and PAIR or WIDE_PAIR
 
 -- Millionths used; or nil and the end of a ban, as text; or nil alone for what decide must look at.
 local function used_now(value)
   local size = #value
   local since, stored
   if size == 12 then
-    since, stored = unpack_pair('>I7I5', value)
+    since, stored = unpack_pair(PAIR, value)
   elseif size == 14 then
-    since, stored = unpack_pair('>I7I7', value)
+    since, stored = unpack_pair(WIDE_PAIR, value)
   end
   -- Text reads as a time far ahead.
   if not since or since > now then

@@ -7,7 +7,7 @@ local match, format, byte, sub = string.match, string.format, string.byte, strin
 
 -- A pair is packed, as most states are one and Redis gives 12 bytes the smallest room it has. The time comes first: it is below 2^53, so
 -- no text, no ban and no other state begins like it.
-local PAIR, WIDE_PAIR, NARROW = '>I7I5', '>I7I7', 1099511627776
+--@include pair
 
 local function pack_pair(time, number)
   return struct.pack(number < NARROW and PAIR or WIDE_PAIR, time, number)
