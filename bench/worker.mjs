@@ -1,6 +1,7 @@
 // A process that asks: holds the systems of one scenario and does what it is told, one thing at a time.
 import { Redis } from 'ioredis';
 import { drive, fill, keyRing } from './measure.mjs';
+import { obey } from './obey.mjs';
 import { systems } from './systems/index.mjs';
 
 /** The same client with the same options for every system. */
@@ -40,10 +41,4 @@ const verbs = {
   },
 };
 
-process.on('message', ({ verb, ...what }) => {
-  Promise.resolve(verbs[verb](what)).then(
-    (answer) => process.send({ answer }),
-    (error) => process.send({ error: error.stack }),
-  );
-});
-process.on('disconnect', () => process.exit());
+obey(verbs);

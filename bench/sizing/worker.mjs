@@ -6,6 +6,7 @@ import { redisStore } from 'headgate/redis';
 import { countingClient } from '../local/counting.mjs';
 import { fill, keyRing } from '../measure.mjs';
 import { cases, rules } from './cases.mjs';
+import { obey } from '../obey.mjs';
 
 /** After a stall no more than this is caught up with: else it would be followed by another load than the case's. */
 const mostBehindMs = 20;
@@ -117,10 +118,4 @@ const verbs = {
   },
 };
 
-process.on('message', ({ verb, ...what }) => {
-  Promise.resolve(verbs[verb](what)).then(
-    (answer) => process.send({ answer }),
-    (error) => process.send({ error: error.stack }),
-  );
-});
-process.on('disconnect', () => process.exit());
+obey(verbs);
