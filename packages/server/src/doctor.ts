@@ -1,8 +1,16 @@
 import { StoreError, tokenBucket } from 'headgate';
 import { openRedis } from './redis.js';
 import { nodeConnector } from './redis-nodes.js';
-import type { DoctorConfig, RedisServer } from './config.js';
+import type { RedisServer } from './config.js';
 import { diagnose, type Checker, type Diagnosis } from './usecases/doctor/index.js';
+
+/** What the doctor is to look at. */
+export interface DoctorConfig {
+  /** At least one. */
+  readonly redis: readonly RedisServer[];
+  readonly prefix: string;
+  readonly deadlineMs: number;
+}
 
 /** What was found at one of the Redis that were named. */
 export interface Visit extends Diagnosis {

@@ -1,4 +1,5 @@
-import { readRedisUrl, SettingError, type RedisAddress } from './redis-address.js';
+import { readRedisUrl, type RedisAddress } from './redis-address.js';
+import { orFault, type Given } from './settings/setting.js';
 
 /** One of the servers that hold the counters. */
 export interface RedisServer {
@@ -7,23 +8,6 @@ export interface RedisServer {
   readonly address: RedisAddress;
   /** How large a part of the keys it has, beside the others; 0: it is taken out. */
   readonly weight: number;
-}
-
-/** What was given, in the order given, and where: `--redis` or `HEADGATE_REDIS`. */
-export interface Given {
-  readonly where: string;
-  readonly texts: readonly string[];
-}
-
-/** The value, or undefined with its fault told. */
-function orFault<T>(faults: string[], read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof SettingError)) throw error;
-    faults.push(error.message);
-    return undefined;
-  }
 }
 
 /** Servers in one text, apart by white space; a cluster's hosts have commas between them. White space in a password stays. */
@@ -36,7 +20,7 @@ const isUrl = (text: string): boolean => /^[a-z+]+:\/\//.test(text);
 const severalNeedNames = 'of several servers each needs a name: a=redis://h1 b=redis://h2';
 
 /** Splits at the first `=`, unless that is a part of a URL. */
-function nameIn(text: string): { readonly name: string | undefined; readonly rest: string } {
+export function nameIn(text: string): { readonly name: string | undefined; readonly rest: string } {
   const at = text.indexOf('=');
   return at < 0 || isUrl(text) ? { name: undefined, rest: text } : { name: text.slice(0, at), rest: text.slice(at + 1) };
 }

@@ -68,12 +68,12 @@ describe('headgate serve', () => {
     expect(await run.code).toBe(78);
     expect(run.err().trim().split('\n')).toEqual([
       expect.stringContaining("unknown option '--bogus'"),
+      expect.stringContaining('HEADGATE_FLEET_SIZE: expected a whole number from 1 to 100000; got "0"'),
+      expect.stringContaining('HEADGATE_DEADLINE: expected 1ms to 60s'),
+      expect.stringContaining('--http-port: expected a port'),
       expect.stringContaining('--redis a: host number 1'),
       expect.stringContaining('--redis number 2 has no name'),
       expect.stringContaining('--weight: c is none of the servers (a)'),
-      expect.stringContaining('--http-port: expected a port'),
-      expect.stringContaining('HEADGATE_DEADLINE: expected 1ms to 60s'),
-      expect.stringContaining('HEADGATE_FLEET_SIZE: expected a whole number from 1 to 100000; got "0"'),
     ]);
     expect(run.err()).not.toContain('hunter2');
   });

@@ -1,4 +1,4 @@
-import { SettingError } from '../config.js';
+import { SettingError } from '../redis-address.js';
 import { DatabaseError } from '../database/errors.js';
 import { RulesError } from '../rules/faults.js';
 import { InputError } from '../rules/inputs.js';
@@ -8,11 +8,11 @@ import { exitCodes } from './exit-codes.js';
 const mendable = [SettingError, InputError, NoVersionError, RulesError];
 const elsewhere = [DatabaseError, ConflictError];
 
-/** Runs a command that works on rules or the database, tells what is wrong, and answers the exit code. What nobody foresaw is thrown. */
-export async function orTell(work: () => Promise<void>): Promise<number> {
+/** Runs a command, tells what is wrong, and answers the exit code: that of the work, or 0. What nobody foresaw is thrown. */
+export async function orTell(work: () => Promise<unknown>): Promise<number> {
   try {
-    await work();
-    return exitCodes.ok;
+    const code = await work();
+    return typeof code === 'number' ? code : exitCodes.ok;
   } catch (error) {
     const is = (kinds: readonly (new (...args: never[]) => Error)[]): boolean => kinds.some((kind) => error instanceof kind);
     if (!is(mendable) && !is(elsewhere)) throw error;

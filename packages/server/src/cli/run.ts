@@ -1,55 +1,43 @@
 import { ownVersion } from '../version.js';
+import { isGroup, type Command, type Group } from './command.js';
 import { exitCodes } from './exit-codes.js';
+import { helpOf, overview } from './help.js';
+import { tree } from './tree/index.js';
 
-interface Command {
-  readonly run: (args: readonly string[]) => Promise<number>;
-  readonly help: string;
+/** The command that the words begin with, and what follows them; of a group without one of its commands the group. */
+function find(words: readonly string[]): { readonly node: Command | Group | undefined; readonly rest: readonly string[] } {
+  const [name, verb, ...rest] = words;
+  const node = tree.find(({ path }) => path === name);
+  if (node === undefined || !isGroup(node)) return { node, rest: words.slice(1) };
+  const command = node.commands.find(({ path }) => path === `${node.path} ${verb}`);
+  return command === undefined ? { node, rest: words.slice(1) } : { node: command, rest };
 }
 
-/** Loaded when it is asked for: a command that does not serve need not wait for a web server and database drivers. */
-const commands: Record<string, { readonly summary: string; readonly load: () => Promise<Command> }> = {
-  serve: {
-    summary: 'answer checks over HTTP',
-    load: () => import('./commands/serve.js').then(({ serve, help }) => ({ run: serve, help })),
-  },
-  rules: {
-    summary: 'check, import and look at rules; take one out of force',
-    load: () => import('./commands/rules.js').then(({ rules, help }) => ({ run: rules, help })),
-  },
-  token: {
-    summary: 'make, list and revoke tokens of the admin API',
-    load: () => import('./commands/token.js').then(({ token, help }) => ({ run: token, help })),
-  },
-  doctor: {
-    summary: 'tell what is wrong with a Redis for rate limits',
-    load: () => import('./commands/doctor.js').then(({ doctor, help }) => ({ run: doctor, help })),
-  },
-};
+const asksHelp = (args: readonly string[]): boolean => args.includes('--help') || args.includes('-h');
 
-const overview = `headgate COMMAND [options]
-
-${Object.entries(commands)
-  .map(([name, { summary }]) => `  ${name.padEnd(9)} ${summary}`)
-  .join('\n')}
-  help      tell more of a command: headgate help serve
-  version   print the version
-`;
+function usage(message: string, help: string): number {
+  process.stderr.write(`headgate: ${message}\n\n${help}`);
+  return exitCodes.usage;
+}
 
 /** Runs one command; answers the exit code. */
-export async function run([name, ...args]: readonly string[]): Promise<number> {
-  const asksHelp = args.includes('--help') || args.includes('-h');
-  const find = (asked = ''): Promise<Command> | undefined => (Object.hasOwn(commands, asked) ? commands[asked]?.load() : undefined);
-  const command = await find(name);
-  if (command !== undefined && !asksHelp) return command.run(args);
-  if (command !== undefined) process.stdout.write(command.help);
-  else if (name === undefined || ['help', '--help', '-h'].includes(name)) {
-    const asked = await find(args[0]);
-    process.stdout.write(asked?.help ?? overview);
-  } else if (['version', '--version', '-v'].includes(name)) {
-    process.stdout.write(`${ownVersion()}\n`);
-  } else {
-    process.stderr.write(`headgate: unknown command ${JSON.stringify(name)}\n\n${overview}`);
-    return exitCodes.usage;
+export async function run(words: readonly string[]): Promise<number> {
+  const [name = 'help', ...args] = words;
+  if (['help', '--help', '-h'].includes(name)) {
+    const { node } = find(args);
+    if (node === undefined && args.length > 0) return usage(`unknown command ${JSON.stringify(args[0])}`, overview(tree));
+    process.stdout.write(node === undefined ? overview(tree) : helpOf(node));
+    return exitCodes.ok;
   }
-  return exitCodes.ok;
+  if (['version', '--version', '-v'].includes(name)) {
+    process.stdout.write(`${ownVersion()}\n`);
+    return exitCodes.ok;
+  }
+  const { node, rest } = find(words);
+  if (node === undefined) return usage(`unknown command ${JSON.stringify(name)}`, overview(tree));
+  if (asksHelp(rest) || (isGroup(node) && rest.length === 0)) {
+    process.stdout.write(helpOf(node));
+    return exitCodes.ok;
+  }
+  return isGroup(node) ? usage(`unknown command ${JSON.stringify(`${node.path} ${rest[0]}`)}`, helpOf(node)) : node.run(rest);
 }

@@ -1,30 +1,35 @@
 /** Flags that a command has: those with a value (the last one counts, unless all do), and those without. */
-export type KnownFlags = Readonly<Record<string, 'value' | 'values' | 'switch'>>;
+export type KnownFlags = ReadonlyMap<string, 'value' | 'values' | 'switch'>;
 
 /** The values of each flag that was given; a switch that was given has one, and it is empty. */
 export type Flags = ReadonlyMap<string, readonly string[]>;
 
+/** What was written after a command. */
+export interface Line {
+  readonly flags: Flags;
+  readonly operands: readonly string[];
+}
+
 const looksLikeFlag = (text: string): boolean => text.length > 1 && text.startsWith('-');
 
-/** Flags by their names. All faults are told, and none shows a value: it may be a Redis URL with a password in it. */
-export function readFlags(args: readonly string[], known: KnownFlags, faults: string[]): Flags {
-  const kinds = new Map(Object.entries(known));
+/** Flags by their names, and what stands between them; after `--` there are only operands. All faults are told, and none shows a value: it may be a password. */
+export function readLine(args: readonly string[], known: KnownFlags, faults: string[]): Line {
   const flags = new Map<string, readonly string[]>();
+  const operands: string[] = [];
   const rest = [...args];
   /** What follows may only be a value: of the flag itself, not one of the flags after it. */
   const nextValue = (): string | undefined => (rest[0] === undefined || looksLikeFlag(rest[0]) ? undefined : rest.shift());
 
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (arg === '--') return { flags, operands: [...operands, ...rest] };
     const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(arg) ?? [];
-    const kind = kinds.get(name);
-    if (kind === undefined) {
-      if (!looksLikeFlag(arg)) faults.push('an argument without a flag');
-      else {
-        const [shown = ''] = /^--?[a-z-]*/i.exec(arg) ?? [];
-        faults.push(`unknown option '${shown}'`);
-        // Its value, presumably: one mistake is one fault.
-        if (inline === undefined) nextValue();
-      }
+    const kind = known.get(name);
+    if (!looksLikeFlag(arg)) operands.push(arg);
+    else if (kind === undefined) {
+      const [shown = ''] = /^--?[a-z-]*/i.exec(arg) ?? [];
+      faults.push(`unknown option '${shown}'`);
+      // Its value, presumably: one mistake is one fault.
+      if (inline === undefined) nextValue();
     } else if (kind === 'switch') {
       if (inline === undefined) flags.set(name, ['']);
       else faults.push(`--${name} takes no value`);
@@ -34,5 +39,5 @@ export function readFlags(args: readonly string[], known: KnownFlags, faults: st
       else flags.set(name, kind === 'values' ? [...(flags.get(name) ?? []), value] : [value]);
     }
   }
-  return flags;
+  return { flags, operands };
 }
