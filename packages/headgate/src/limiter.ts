@@ -9,6 +9,7 @@ import type { AcquireOptions, CheckOptions, CheckRequest, Limiter, LimiterStats,
 import { findRule, makeRequest, readAcquire, type Request } from './requests.js';
 import { makeRule, type Rule, type RuleOptions } from './rule.js';
 import type { Check, Group, GroupOutcome, Outcome, Store, Target } from './stores/store.js';
+import { setUsed } from './set-used.js';
 import { sleep } from './turn.js';
 
 /** What limiters over the same store share. */
@@ -234,6 +235,10 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
 
     async reset(rule: Name, key: string) {
       await store.reset(target(rule, key, 'reset'));
+    },
+    async setUsed(rule: Name, key: string, used: number, options?: Pick<CheckOptions, 'plan'>) {
+      assertOpen();
+      await setUsed(store, makeRequest(findRule(rules, rule), key, options), used);
     },
     async ban(rule: Name, key: string, duration: Duration) {
       const of = target(rule, key, 'ban');
