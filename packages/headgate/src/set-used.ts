@@ -1,7 +1,6 @@
 import { periodAt } from './calendar.js';
 import { largestCount } from './algorithms/algorithm.js';
 import { inputError, show } from './errors.js';
-import { largestLimit } from './limit.js';
 import type { Request } from './requests.js';
 import type { Check, GroupOutcome, Store, Ticket } from './stores/store.js';
 
@@ -19,9 +18,8 @@ const decide = (store: Store, check: Check, dry: boolean): Promise<GroupOutcome>
  */
 export async function setUsed(store: Store, { rule, key, limit }: Request, used: number): Promise<void> {
   const { name } = rule;
-  if (limit.kind !== 'quota') throw inputError('HEADGATE_BAD_CALL', `setUsed: rule ${show(name)} is no quota; got a limit of ${limit.kind}`);
-  if (!Number.isInteger(used) || used < 0 || used > largestLimit)
-    throw inputError('HEADGATE_BAD_COST', `setUsed: used is a whole number from 0 to ${largestLimit}; got ${show(used)}`);
+  if (limit.kind !== 'quota')
+    throw inputError('HEADGATE_BAD_CALL', `setUsed: rule ${show(name)} is no quota; got a limit of ${limit.kind}`);
   const check: Check = { rule: name, key, limit, cost: 1 };
   const { now: takenAt } = await decide(store, check, true);
   const windowEnd = periodAt(limit, takenAt).endUs;
