@@ -1,5 +1,7 @@
-/** Looked up in one query. */
-const mostTogether = 500;
+import { setImmediate } from 'node:timers/promises';
+
+/** Looked up in one query: SQLite works in this process, where decisions have milliseconds. */
+const mostTogether = 64;
 /** Queries under way: one that is slow does not hold up all others. */
 const mostQueries = 2;
 
@@ -17,8 +19,8 @@ export interface Lookups<Item> {
   add(item: Item): void;
   /** Waiting or under way. */
   readonly size: number;
-  /** Once nothing waits or is under way any more. */
-  idle(): Promise<void>;
+  /** Once all that was added until now is done; what comes meanwhile is not waited for. */
+  soFar(): Promise<void>;
 }
 
 /**
@@ -32,6 +34,8 @@ export function lookups<Item, Found>({ find, use, onFailed }: LookupsOptions<Ite
 
   async function query(items: readonly Item[]): Promise<void> {
     try {
+      // Decisions come first; and what waits for the same turn of the loop goes together.
+      await setImmediate();
       const found = await find(items);
       await Promise.all(items.map((item, index) => use(item, found[index])));
     } catch (error) {
@@ -70,8 +74,11 @@ export function lookups<Item, Found>({ find, use, onFailed }: LookupsOptions<Ite
     get size() {
       return waiting.size + underWay.size;
     },
-    async idle() {
-      while (queries.size > 0) await Promise.all(queries);
+    async soFar() {
+      // They leave in the order in which they came.
+      const last = [...waiting].at(-1);
+      while (last !== undefined && waiting.has(last)) await Promise.race(queries);
+      await Promise.all(queries);
     },
   };
 }

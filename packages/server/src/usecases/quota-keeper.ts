@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Clock, Decision, Limit, Limiter } from 'headgate';
 import { lookups } from './checkpoint-lookups.js';
 import { endOf, periodEndOf } from './periods.js';
@@ -81,7 +82,8 @@ export interface QuotaKeeper {
 const everyMs = 60_000;
 /** Counters that are kept in mind between two savings. */
 const mostCounters = 100_000;
-const savedAtOnce = 500;
+/** In one call: SQLite works in this process, where decisions have milliseconds. */
+const savedAtOnce = 100;
 
 interface Counter {
   rule: string;
@@ -191,20 +193,26 @@ export function quotaKeeper({ checkpoints, limiter, clock, onEvent, onRestored }
   });
 
   /** A counter that is lower than was saved. One at nothing is saved at once: the next check would look as if it had been lost. */
-  async function lowerTo({ decision, limit: under, plan }: Made): Promise<void> {
+  async function lowerTo({ decision, limit: under, plan }: Made, isSet: boolean): Promise<void> {
     const { rule, key, limit, remaining, decidedAt: takenAt, degraded } = decision;
     if (degraded || under.kind !== 'quota') return;
-    const counter: Counter = {
-      ...{ rule, key, plan, periodEnd: endOf(decision, under), used: limit - remaining, takenAt },
-      ...{ lowered: true, suspect: false, freshAt: takenAt, before: undefined, since: nowMs() },
-    };
     const name = nameOf(rule, key);
     const known = changed.get(name);
+    const counter: Counter = {
+      ...{ rule, key, plan, periodEnd: endOf(decision, under), used: limit - remaining, takenAt },
+      ...{ lowered: true, suspect: false, freshAt: takenAt, before: undefined, since: known?.since ?? nowMs() },
+    };
+    const { periodEnd, used } = counter;
+    // It may have been lost before units came back; what was set holds, whatever was lost.
+    if (known?.suspect === true && known.periodEnd === periodEnd && !isSet) {
+      if (known.takenAt <= takenAt) Object.assign(known, { used, takenAt });
+      return;
+    }
     if (known === undefined && changed.size >= mostCounters) counts.dropped += 1;
-    else if (known === undefined || known.takenAt <= takenAt) changed.set(name, { ...counter, since: known?.since ?? counter.since });
+    else if (known === undefined || known.takenAt <= takenAt) changed.set(name, counter);
     // What was seen later is lower for the same reason.
-    else if (known.periodEnd === counter.periodEnd) Object.assign(known, { lowered: true, suspect: false });
-    if (counter.used === 0) await checkpoints.save([checkpointOf(counter)]);
+    else if (known.periodEnd === periodEnd) Object.assign(known, { lowered: true, suspect: false });
+    if (used === 0) await checkpoints.save([checkpointOf(counter)]);
   }
 
   async function whileLowering<T>({ rule, key }: Pick<Checkpoint, 'rule' | 'key'>, work: () => Promise<T>): Promise<T> {
@@ -227,9 +235,9 @@ export function quotaKeeper({ checkpoints, limiter, clock, onEvent, onRestored }
     lowerings.add(lowered);
   }
 
-  async function lookLower({ rule, key, plan, limit }: Returned): Promise<void> {
+  async function lookLower({ rule, key, plan, limit }: Returned, units: number): Promise<void> {
     const decision = await limiter().peek(rule, key, plan === undefined ? undefined : { plan });
-    await lowerTo({ decision, limit, plan });
+    await lowerTo({ decision, limit, plan }, units === Infinity);
   }
 
   function observe({ decision, limit, plan }: Made): void {
@@ -278,7 +286,7 @@ export function quotaKeeper({ checkpoints, limiter, clock, onEvent, onRestored }
   }
 
   async function save(): Promise<void> {
-    await Promise.all([suspects.idle(), ...lowerings]);
+    await Promise.all([suspects.soFar(), ...lowerings]);
     const counters = [...changed.values()];
     const ready = counters.filter(({ suspect }) => !suspect);
     const waiting = counters.filter(({ suspect }) => suspect);
@@ -287,6 +295,7 @@ export function quotaKeeper({ checkpoints, limiter, clock, onEvent, onRestored }
     for (let at = 0; at < ready.length; at += savedAtOnce) {
       const part = ready.slice(at, at + savedAtOnce);
       try {
+        await setImmediate();
         await checkpoints.save(part.map(checkpointOf));
         counts.saved += part.length;
         isAway = false;
@@ -313,14 +322,14 @@ export function quotaKeeper({ checkpoints, limiter, clock, onEvent, onRestored }
 
   return {
     observe,
-    adjusted: (made) => lower(made.decision, () => lowerTo(made)),
+    adjusted: (made) => lower(made.decision, () => lowerTo(made, true)),
     returned(of, units) {
       if (of.limit.kind !== 'quota' || units <= 0) return;
       const counter = changed.get(nameOf(of.rule, of.key));
       if (counter !== undefined && counter.used > units) {
         counter.used -= units;
         counter.lowered = true;
-      } else lower(of, () => lookLower(of));
+      } else lower(of, () => lookLower(of, units));
     },
     whileLowering,
     stats() {
