@@ -136,3 +136,28 @@ describe('a webhook about a quota', () => {
     });
   });
 });
+
+describe('PUT /v1/quotas of a quota that is used up', () => {
+  it.each(['Redis', 'memory'])('lets no check pass meanwhile that neither value would let pass, over %s', async (where) => {
+    const redis = where === 'Redis' ? await startRedis() : undefined;
+    if (redis !== undefined) later(redis.kill);
+    // The deadline is generous: what passes without Redis is not what is asked here.
+    const { url, post, get } = await start({ rules, secret, deadline: '10s', ...(redis && { redis: redis.url }) });
+    await expect.poll(async () => (await get('/readyz')).status, { timeout: 10_000 }).toBe(200);
+    await put(`${url}/v1/quotas/zoe`, { rule: 'monthly', used: 100 });
+    let isSet = false;
+    const answers: boolean[] = [];
+    const checking = async (): Promise<void> => {
+      while (!isSet) answers.push((await post('/v1/check', { rule: 'monthly', key: 'zoe', cost: 11 })).json.allowed as boolean);
+    };
+    const checks = [checking(), checking(), checking()];
+    for (let i = 0; i < 30; i += 1) {
+      const [lower, higher] = await Promise.all([90, 500].map((used) => put(`${url}/v1/quotas/zoe`, { rule: 'monthly', used })));
+      expect([lower?.status, higher?.status]).toEqual([200, 200]);
+    }
+    isSet = true;
+    await Promise.all(checks);
+    expect(answers.length).toBeGreaterThan(30);
+    expect(answers).not.toContain(true);
+  });
+});

@@ -23,7 +23,7 @@ Answers checks over HTTP.
   --fleet-size N    servers that share Redis, until Redis has told; 1 by default            HEADGATE_FLEET_SIZE
   --http-port PORT  8080 by default; 0 for any that is free                                 HEADGATE_HTTP_PORT
   --host ADDRESS    127.0.0.1 by default                                                    HEADGATE_HOST
-                    secret of decision ids, at least 16 characters, the same on all servers HEADGATE_SECRET
+                    secret of all ids, at least 16 characters, the same on all servers      HEADGATE_SECRET
                     answer by then whatever Redis does; 10ms by default, at most 60s        HEADGATE_DEADLINE
                     refused keys that are remembered, 0 for none; 100000 by default         HEADGATE_NOTES
                     fatal, error, warn, info (default), debug, trace or silent              HEADGATE_LOG_LEVEL
