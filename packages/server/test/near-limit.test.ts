@@ -168,6 +168,15 @@ describe('a quota that is nearly used up', () => {
     ]);
   });
 
+  it('is told of once of a key that is long, and of each of two that differ at their end', async () => {
+    const { see, events } = watched();
+    const { limiter: used } = limiter();
+    const keys = ['a', 'b'].map((end) => 'x'.repeat(10_000) + end);
+    for (let i = 0; i < 2; i += 1) for (const key of keys) see(await used.check('monthly', key, { cost: 45 }));
+    for (const key of keys) see(await used.check('monthly', key));
+    expect(events.map(({ key }) => key)).toEqual(keys);
+  });
+
   it('has an id by which nobody without the secret finds the key', async () => {
     const { limiter: used } = limiter();
     const decision = await used.check('monthly', 'customer7', { cost: 80 });

@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import type { Decision } from 'headgate';
 import { periodEndOf } from './periods.js';
 import { Recent } from './recent.js';
@@ -43,6 +43,14 @@ const parts = [80, 100] as const;
 /** Keys of quotas kept in mind, each with its limit and what was told. */
 const mostKeys = 100_000;
 
+/** Longer ones are kept in mind as their hash, so that keys take bounded memory. */
+const longestName = 256;
+
+function nameOf({ rule, key }: Decision): string {
+  const name = `${rule}\n${key}`;
+  return name.length > longestName ? createHash('sha256').update(name).digest('base64url') : name;
+}
+
 /** What is known of a key under one rule. */
 interface Known {
   /** When it was looked at last; `Infinity`: not known, and whatever it is beyond may not have been told. */
@@ -76,7 +84,7 @@ export function nearLimits({ secret, tell, countsLocally = () => false, most = m
     // Nothing is used, so that the decision does not know its period; and nothing is to be told.
     if (used === 0) return;
     const before = wouldAllow && !isChanged ? used - cost : used;
-    const name = `${rule}\n${key}`;
+    const name = nameOf(decision);
     const periodEnd = periodEndOf(decision);
     const seen = keys.get(name);
     const known = seen ?? { limit: keys.hasForgotten ? limit : Infinity, periodEnd, told: 0 };
