@@ -9,6 +9,7 @@ export type {
   LimiterStats,
   PortableReceipt,
   Reservation,
+  SetUsedOptions,
   Settlement,
   Taken,
 } from './limiter-types.js';

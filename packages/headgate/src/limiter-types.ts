@@ -25,6 +25,12 @@ export interface AcquireOptions extends CheckOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of {@link Limiter.setUsed}. */
+export interface SetUsedOptions extends Pick<CheckOptions, 'plan'> {
+  /** Units: a whole number from 0 to 9,000,000,000, above the limit too. */
+  readonly used: number;
+}
+
 /** What settling a reservation did, in units. At most one of the two is above 0. */
 export interface Settlement {
   readonly returned: number;
@@ -87,8 +93,8 @@ export interface LimiterStats {
  *
  * Every verb that names a rule or key throws a `TypeError` with a `code` for bad input, before any store is touched.
  * `check`, `checkAll`, `peek`, `reserve` and `acquire` never reject because the store is away: the decision says
- * `degraded`. `refund`, `settle`, `outcome`, `release` and `extend` then answer that nothing was done; `reset`, `ban`, `unban` and
- * `ready` reject with a {@link StoreError}.
+ * `degraded`. `refund`, `settle`, `outcome`, `release` and `extend` then answer that nothing was done; `reset`, `setUsed`, `ban`, `unban`
+ * and `ready` reject with a {@link StoreError}.
  */
 export interface Limiter<Name extends string = string> {
   /**
@@ -154,6 +160,24 @@ export interface Limiter<Name extends string = string> {
   extend(taken: Taken): Promise<boolean>;
   /** A key's full budget again. Lifts no ban. */
   reset(rule: Name, key: string): Promise<void>;
+  /**
+   * Sets how many units of a {@link quota} are used in its current period, as a bill knows it. At no time is less used than the smaller of what
+   * was used and what is set, so no check passes meanwhile that neither would let pass. The same call twice sets the same. What is taken
+   * meanwhile counts on top; units that other processes have leased are neither counted nor called back; under a ban nothing is raised.
+   *
+   * @throws TypeError for a rule that is no quota under this plan
+   * @example
+   * ```ts
+   * import { createLimiter, memoryStore, quota } from 'headgate';
+   *
+   * const limiter = createLimiter({
+   *   store: memoryStore(),
+   *   rules: { monthly: { limit: quota({ limit: 1_000_000, period: 'month' }) } },
+   * });
+   * await limiter.setUsed('monthly', 'customer7', { used: 812_330 });
+   * ```
+   */
+  setUsed(rule: Name, key: string, options: SetUsedOptions): Promise<void>;
   /** Refuses a key for a while, whatever it has left. */
   ban(rule: Name, key: string, duration: Duration): Promise<void>;
   unban(rule: Name, key: string): Promise<void>;

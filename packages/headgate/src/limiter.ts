@@ -5,10 +5,11 @@ import { durationUs, type Duration } from './duration.js';
 import { ConfigError, inputError, show } from './errors.js';
 import { givingBack } from './giving-back.js';
 import { checkKey } from './key.js';
-import type { AcquireOptions, CheckOptions, CheckRequest, Limiter, LimiterStats, Reservation } from './limiter-types.js';
-import { findRule, makeRequest, readAcquire, type Request } from './requests.js';
+import type { AcquireOptions, CheckOptions, CheckRequest, Limiter, LimiterStats, Reservation, SetUsedOptions } from './limiter-types.js';
+import { findRule, makeRequest, readAcquire, readSetUsed, type Request } from './requests.js';
 import { makeRule, type Rule, type RuleOptions } from './rule.js';
 import type { Check, Group, GroupOutcome, Outcome, Store, Target } from './stores/store.js';
+import { setUsed } from './set-used.js';
 import { sleep } from './turn.js';
 
 /** What limiters over the same store share. */
@@ -234,6 +235,11 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
 
     async reset(rule: Name, key: string) {
       await store.reset(target(rule, key, 'reset'));
+    },
+    async setUsed(rule: Name, key: string, options: SetUsedOptions) {
+      assertOpen();
+      const { used, check } = readSetUsed(options);
+      await setUsed(store, makeRequest(findRule(rules, rule), key, check), used);
     },
     async ban(rule: Name, key: string, duration: Duration) {
       const of = target(rule, key, 'ban');

@@ -2,7 +2,7 @@ import { durationUs } from './duration.js';
 import { inputError, show } from './errors.js';
 import { checkKey } from './key.js';
 import { largestLimit, type Limit } from './limit.js';
-import type { AcquireOptions, CheckOptions } from './limiter-types.js';
+import type { AcquireOptions, CheckOptions, SetUsedOptions } from './limiter-types.js';
 import type { Rule } from './rule.js';
 import type { Check } from './stores/store.js';
 
@@ -89,4 +89,13 @@ export function readAcquire(options: AcquireOptions): { maxWaitUs: number; signa
     throw inputError('HEADGATE_BAD_CALL', `acquire.signal: expected an AbortSignal; got ${show(signal)}`);
   }
   return { maxWaitUs, signal, check };
+}
+
+/** Validates the options of `setUsed` and takes out its own. */
+export function readSetUsed(options: SetUsedOptions): { used: number; check: CheckOptions } {
+  checkOptions('setUsed', options, ['used', 'plan']);
+  const { used, ...check } = options;
+  if (!Number.isInteger(used) || used < 0 || used > largestLimit)
+    throw inputError('HEADGATE_BAD_COST', `setUsed.used: a whole number from 0 to ${largestLimit}; got ${show(used)}`);
+  return { used, check };
 }

@@ -113,7 +113,11 @@ async function startOver(database: Database | undefined, config: Config): Promis
   if (config.secret === undefined && config.redis.length > 0) {
     logger.warn('HEADGATE_SECRET is not set: ids of decisions hold only on this server, until it ends');
   }
-  const observed = observation({ config, database, limiter: () => inForce.limiter, metrics, traffic, logger });
+  const observed = observation({
+    ...{ config, database, metrics, traffic, logger },
+    current: () => inForce,
+    eventSecret: config.secret ?? config.webhook?.secret ?? secret,
+  });
   const service: Service = { current: () => inForce, receipts: receipts(secret), ...observed };
   const askReady = shards === undefined ? readyWithStore(limiter.ready) : readyWithShards(shards);
   const ready: AskReady = async () => (draining ? { ready: false, why: 'the server is stopping' } : askReady());

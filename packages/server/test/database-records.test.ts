@@ -222,8 +222,9 @@ describeBoth('checkpoints of quotas', (kind) => {
     await checkpoints.save([at(10, 5), at(20, 9), at(15, 7), at(10, 1, 'other')]);
     await checkpoints.save([at(12, 16), at(11, 2, 'other')]);
     expect(await checkpoints.list({ limit: 10 })).toEqual([at(20, 9), at(11, 2, 'other')]);
-    expect(await checkpoints.find(at(0, 0, 'other'))).toEqual(at(11, 2, 'other'));
-    expect(await checkpoints.find(at(0, 0, 'none'))).toBeUndefined();
+    const asked = [at(0, 0, 'other'), at(0, 0, 'none'), at(0, 0), { ...at(0, 0), rule: 'daily' }, { ...at(0, 0), periodEnd: 4_000_000 }];
+    expect(await checkpoints.find(asked)).toEqual([at(11, 2, 'other'), undefined, at(20, 9), undefined, undefined]);
+    expect(await checkpoints.find([])).toEqual([]);
     timing.set(5_000_000);
     expect(await checkpoints.list({ limit: 10 })).toEqual([]);
     await checkpoints.save([]);
@@ -232,7 +233,8 @@ describeBoth('checkpoints of quotas', (kind) => {
 
   it('never fall, unless units came back', async () => {
     const { checkpoints } = (await start(kind)).database;
-    const save = (...all: Parameters<typeof checkpoints.save>[0]) => checkpoints.save(all).then(() => checkpoints.find(at(0, 0)));
+    const save = (...all: Parameters<typeof checkpoints.save>[0]) =>
+      checkpoints.save(all).then(async () => (await checkpoints.find([at(0, 0)]))[0]);
     await save(at(10, 9));
     expect(await save(at(11, 4))).toEqual(at(11, 9));
     expect(await save({ ...at(10, 4), lowered: true })).toEqual(at(11, 9));
@@ -244,7 +246,7 @@ describeBoth('checkpoints of quotas', (kind) => {
     const { checkpoints } = (await start(kind)).database;
     const keys = ['x'.repeat(513), 'y'.repeat(60_000), 'nul\0', '#sha256:', "'; --", '😀'.repeat(256)];
     await checkpoints.save(keys.map((key, index) => at(10, index, key)));
-    for (const [index, key] of keys.entries()) expect(await checkpoints.find(at(0, 0, key))).toEqual(at(10, index, key));
+    expect(await checkpoints.find(keys.map((key) => at(0, 0, key)))).toEqual(keys.map((key, index) => at(10, index, key)));
     expect(await checkpoints.list({ limit: 10 })).toHaveLength(keys.length);
   });
 
@@ -255,6 +257,7 @@ describeBoth('checkpoints of quotas', (kind) => {
     await Promise.all(
       servers.map(({ checkpoints }, index) => checkpoints.save((index % 2 ? keys.toReversed() : keys).map((key) => at(index, index, key)))),
     );
+    expect(await database.checkpoints.find(keys.map((key) => at(0, 0, key)))).toEqual(keys.map((key) => at(2, 2, key)));
     const told: string[] = [];
     let after;
     for (;;) {

@@ -1,37 +1,10 @@
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, it, describe } from 'vitest';
 import { signatureOf, webhook, type WebhookEvent } from '../src/observe/webhook.js';
+import { receiver } from './support/receiver.js';
 import { later } from './support/service.js';
 
 const secret = 'a secret of the receiver';
 const event = (n: number): WebhookEvent => ({ id: `event-${n}`, type: 'quota.near-limit', data: { rule: 'monthly', n } });
-
-interface Received {
-  readonly headers: IncomingMessage['headers'];
-  readonly body: string;
-}
-
-/** A receiver that answers as it is told, one status after the other and then 204. */
-async function receiver(...statuses: number[]) {
-  const received: Received[] = [];
-  const server = createServer((request, response) => {
-    let body = '';
-    request.setEncoding('utf8').on('data', (text: string) => (body += text));
-    request.on('end', () => {
-      received.push({ headers: request.headers, body });
-      const status = statuses.shift() ?? 204;
-      if (status > 0) response.writeHead(status).end();
-      else if (status < 0) request.socket.destroy();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  later(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` };
-}
 
 function sender(url: string, waitMs: (failed: number) => number = () => 1) {
   const dropped: string[] = [];
@@ -45,7 +18,7 @@ describe('a webhook', () => {
     const { received, url } = await receiver();
     const { hook } = sender(url);
     hook.send(event(1));
-    await expect.poll(() => hook.stats()).toEqual({ delivered: 1, dropped: 0, waiting: 0 });
+    await expect.poll(() => hook.stats()).toEqual({ delivered: 1, failed: 0, dropped: 0, waiting: 0 });
     const [{ headers, body } = { headers: {}, body: '' }] = received;
     expect(JSON.parse(body)).toMatchObject({ type: 'quota.near-limit', data: { rule: 'monthly', n: 1 } });
     const seconds = Number(headers['webhook-timestamp']);
@@ -66,6 +39,7 @@ describe('a webhook', () => {
     hook.send(event(1));
     await expect.poll(() => hook.stats().delivered).toBe(1);
     expect(received.map(({ headers }) => headers['webhook-id'])).toEqual(Array.from({ length: 5 }, () => 'event-1'));
+    expect(hook.stats().failed).toBe(4);
     expect(dropped).toEqual([]);
   });
 
@@ -83,7 +57,7 @@ describe('a webhook', () => {
     const { url } = await receiver(...Array.from({ length: 8 }, () => 0));
     const { hook, dropped } = sender(url);
     for (let n = 0; n < 1005; n += 1) hook.send(event(n));
-    expect(hook.stats()).toEqual({ delivered: 0, dropped: 5, waiting: 1000 });
+    expect(hook.stats()).toEqual({ delivered: 0, failed: 0, dropped: 5, waiting: 1000 });
     expect(dropped.at(-1)).toBe('event-1004: over 1000 events wait');
   });
 

@@ -42,6 +42,8 @@ export interface Back<L extends CountedLimit, S> {
   readonly units: number;
   /** Consecutive failures only: all that is counted is forgotten, as the attempt succeeded. */
   readonly forget?: boolean | undefined;
+  /** Windows and quotas only: the count stays at this at least. */
+  readonly downTo?: number | undefined;
 }
 
 export interface Description {

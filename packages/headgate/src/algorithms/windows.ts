@@ -53,9 +53,9 @@ function countedWindow<L extends FixedWindowLimit | QuotaLimit>(rule: WindowRule
       };
     },
 
-    giveBack({ stored, receipt, now, units }) {
+    giveBack({ stored, receipt, now, units, downTo = 0 }) {
       if (stored.end !== receipt.windowEnd || stored.end <= now) return { state: stored, returned: 0 };
-      const returned = Math.min(units, stored.count);
+      const returned = Math.min(units, Math.max(0, stored.count - downTo));
       return { state: { count: stored.count - returned, end: stored.end }, returned };
     },
 

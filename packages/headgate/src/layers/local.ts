@@ -207,8 +207,9 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
     reset,
     ban: (target, us) => after(target, () => store.ban(target, us)),
     unban: (target) => after(target, () => store.unban(target)),
-    // Units that the store does not know of yet could not come back.
-    giveBack: (item) => (sync.size === 0 ? store.giveBack(item) : flushed(item.receipt).then(() => store.giveBack(item))),
+    // Units that the store does not know of yet could not come back; nor is it known what is used while some are leased.
+    giveBack: (item) =>
+      sync.size === 0 && item.downTo === undefined ? store.giveBack(item) : flushed(item.receipt).then(() => store.giveBack(item)),
     async close() {
       await Promise.all(counters.map((counter) => counter.close()));
       await store.close();

@@ -219,13 +219,13 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
     return true;
   }
 
-  function giveBackNow({ receipt, units, onceId, forget }: GiveBack): number {
+  function giveBackNow({ receipt, units, onceId, forget, downTo }: GiveBack): number {
     assertOpen();
     const now = clock.nowUs();
     const stored = budgets.page(receipt.rule, receipt.limit.kind).get(receipt.key);
     if (stored?.state === undefined || stored.expiresAt <= now) return 0;
     const algorithm = algorithmOf(receipt.limit.kind);
-    const { state, returned } = algorithm.giveBack({ stored: stored.state, receipt, now, units, forget });
+    const { state, returned } = algorithm.giveBack({ stored: stored.state, receipt, now, units, forget, downTo });
     if (returned === 0 || (onceId !== undefined && !redeem(onceId, returnableUntil(receipt), now))) return 0;
     // Perhaps no longer closed; the next check finds out how full it is.
     stored.state = state;

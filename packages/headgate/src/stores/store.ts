@@ -102,6 +102,8 @@ export interface GiveBack {
    * before the count did forgets nothing, so no id is needed to make it count once.
    */
   readonly forget?: boolean;
+  /** Fixed windows and quotas only: what is used never falls below so many units by this. 0 if absent. */
+  readonly downTo?: number;
 }
 
 /** A key's budgets: one for each kind of limit that its rule uses over all plans. */

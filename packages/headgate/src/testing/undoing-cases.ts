@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { concurrency, fixedWindow, slidingLog, slidingWindow, tokenBucket } from '../limit.js';
+import { concurrency, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket } from '../limit.js';
 import { verbs, type StoreCase, type Verbs } from './harness.js';
 
 function storeCase(name: string, run: (verbs: Verbs) => Promise<void>): StoreCase {
@@ -43,6 +43,18 @@ export const undoingCases: readonly StoreCase[] = [
     await one(perMinute, { cost: 2 });
     assert.equal(await giveBack(receipt), 0);
     assert.equal(await remaining(perMinute), 3);
+  }),
+  storeCase('what is used of a window falls no lower by a give-back than it says', async ({ one, giveBack, remaining }) => {
+    for (const limit of [perMinute, quota({ limit: 5, period: 'month' })]) {
+      const { receipt } = await one(limit, { cost: 5 });
+      await one(limit, { cost: 4, least: 0 });
+      assert.equal(await giveBack(receipt, { units: 9_000, downTo: 9 }), 0);
+      assert.equal(await giveBack(receipt, { units: 9_000, downTo: 3 }), 6);
+      assert.equal(await giveBack(receipt, { units: 9_000, downTo: 3 }), 0);
+      assert.equal(await remaining(limit), 2);
+      assert.equal(await giveBack(receipt, { units: 1, downTo: 1 }), 1);
+      assert.equal(await remaining(limit), 3);
+    }
   }),
   storeCase('from a log units come back only from the request that took them', async ({ one, giveBack, remaining, seconds }) => {
     const log = slidingLog({ limit: 5, window: '10s' });

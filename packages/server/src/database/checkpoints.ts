@@ -30,6 +30,8 @@ const rowOf = ({ rule, key, periodEnd, used, takenAt }: QuotaCheckpoint): Row =>
   taken_at: checkWhole('takenAt', takenAt, any),
 });
 
+const idOf = ({ rule, key, period_end }: Pick<Row, 'rule' | 'key' | 'period_end'>): string => JSON.stringify([rule, key, period_end]);
+
 const checkpointOf = ({ period_end, taken_at, ...row }: Row): QuotaCheckpoint => ({ ...row, periodEnd: period_end, takenAt: taken_at });
 
 /** One for each counter, the latest, as one statement may touch a row only once; in one order, so that no two servers wait for each other. */
@@ -37,7 +39,7 @@ function latest(checkpoints: readonly Saved[]): Row[] {
   const rows = new Map<string, Row>();
   for (const checkpoint of checkpoints) {
     const row = rowOf(checkpoint);
-    const id = JSON.stringify([row.rule, row.key, row.period_end]);
+    const id = idOf(row);
     if ((rows.get(id)?.taken_at ?? -1) <= row.taken_at) rows.set(id, row);
   }
   return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
@@ -65,16 +67,44 @@ export function checkpointsRepository({ db, now }: Writing): CheckpointsReposito
     }
   }
 
+  /** Few rules and periods come together, with many keys each. SQLite knows no lists of rows. */
+  function saved(ids: readonly Id[]): Promise<Row[]> {
+    const groups = new Map<string, { rule: string; periodEnd: number; keys: string[] }>();
+    for (const { rule, key, periodEnd } of ids) {
+      const name = JSON.stringify([rule, periodEnd]);
+      const group = groups.get(name) ?? { rule, periodEnd, keys: [] };
+      group.keys.push(keyOf(key));
+      groups.set(name, group);
+    }
+    return db
+      .selectFrom('quota_checkpoints')
+      .selectAll()
+      .where(({ or, and, eb }) =>
+        or(
+          [...groups.values()].map(({ rule, periodEnd, keys }) =>
+            and([eb('rule', '=', rule), eb('period_end', '=', periodEnd), eb('key', 'in', keys)]),
+          ),
+        ),
+      )
+      .execute();
+  }
+
   return {
     async save(checkpoints) {
       const [lowered, raised] = [true, false].map((is) => latest(checkpoints.filter((one) => (one.lowered ?? false) === is)));
       await save(lowered ?? [], 'lowered');
       await save(raised ?? [], 'raised');
     },
-    async find({ rule, key, periodEnd }: Id) {
-      const query = db.selectFrom('quota_checkpoints').selectAll().where('rule', '=', rule).where('key', '=', keyOf(key));
-      const row = await query.where('period_end', '=', periodEnd).executeTakeFirst();
-      return row && { ...checkpointOf(row), key };
+    async find(all) {
+      const found = new Map<string, QuotaCheckpoint>();
+      for (let start = 0; start < all.length; start += chunk) {
+        const rows = await saved(all.slice(start, start + chunk));
+        for (const row of rows) found.set(idOf(row), checkpointOf(row));
+      }
+      return all.map(({ rule, key, periodEnd }) => {
+        const one = found.get(idOf({ rule, key: keyOf(key), period_end: periodEnd }));
+        return one && { ...one, key };
+      });
     },
     async list({ limit, after }) {
       let query = db.selectFrom('quota_checkpoints').selectAll().where('period_end', '>', now());

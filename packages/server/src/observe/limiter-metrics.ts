@@ -1,5 +1,6 @@
 import type { LimiterStats } from 'headgate';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
+import { readMetrics } from './read-metrics.js';
 
 export interface Watched {
   readonly stats: () => LimiterStats;
@@ -9,28 +10,7 @@ export interface Watched {
 
 /** What the limiter counts itself, read when it is asked for. */
 export function limiterMetrics(registry: Registry, { stats, shards }: Watched): void {
-  const registers = [registry];
-  const counter = (name: string, help: string, read: () => number): void => {
-    new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    });
-  };
-  const gauge = (name: string, help: string, read: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  };
+  const { counter, gauge } = readMetrics(registry);
   counter('headgate_noted_total', 'Checks and groups refused by a note, at no call to Redis.', () => stats().noted);
   counter('headgate_local_total', 'Checks decided by a lease or by sync, at no call to Redis.', () => stats().decidedLocally);
   counter('headgate_unreturned_total', 'Give-backs that Redis did not carry out: the units stay taken.', () => stats().unreturned);
@@ -42,7 +22,7 @@ export function limiterMetrics(registry: Registry, { stats, shards }: Watched): 
     name: 'headgate_shard_available',
     help: 'Whether a shard is asked (1), or left alone for now as it did not answer (0).',
     labelNames: ['shard'] as const,
-    registers,
+    registers: [registry],
     collect() {
       const { unavailable } = stats();
       for (const shard of shards) this.set({ shard }, unavailable.includes(shard) ? 0 : 1);

@@ -9,6 +9,8 @@ export interface Metrics {
   decided(decisions: readonly Decision[]): void;
   rulesLoaded(rules: number): void;
   rulesRefused(): void;
+  /** Adds metrics of what is made later. */
+  add(register: (registry: Registry) => void): void;
   text(): Promise<{ contentType: string; text: string }>;
 }
 
@@ -53,6 +55,7 @@ export function createMetrics(watched: Watched, traffic?: Traffic): Metrics {
       rules.set(count);
     },
     rulesRefused: () => reloads.inc({ result: 'refused' }),
+    add: (register) => register(registry),
     async text() {
       await countTraffic?.();
       return { contentType: registry.contentType, text: await registry.metrics() };

@@ -22,6 +22,8 @@ export interface WebhookOptions {
 
 export interface WebhookStats {
   readonly delivered: number;
+  /** Attempts that failed. */
+  readonly failed: number;
   readonly dropped: number;
   readonly waiting: number;
 }
@@ -35,7 +37,7 @@ export interface Webhook {
 }
 
 /** Events that may wait, with those that are tried again. */
-const mostWaiting = 1000;
+export const mostWaiting = 1000;
 const attemptsAtOnce = 4;
 const attemptMs = 10_000;
 /** About a day in all. */
@@ -64,6 +66,7 @@ export function webhook({ url, secret, onDropped, waitMs = usualWait, clock = sy
   const ending = new AbortController();
   let running = 0;
   let delivered = 0;
+  let failedAttempts = 0;
   let dropped = 0;
 
   function drop(event: WebhookEvent, why: string): void {
@@ -98,6 +101,7 @@ export function webhook({ url, secret, onDropped, waitMs = usualWait, clock = sy
   async function deliver(item: { event: WebhookEvent; failed: number }): Promise<void> {
     const why = await attempt(item.event);
     if (ending.signal.aborted) return;
+    if (why !== undefined) failedAttempts += 1;
     if (why === undefined) delivered += 1;
     else if (why === 'status 410' || item.failed + 1 >= mostAttempts) drop(item.event, why);
     else {
@@ -135,7 +139,7 @@ export function webhook({ url, secret, onDropped, waitMs = usualWait, clock = sy
       ready.push({ event, failed: 0 });
       work();
     },
-    stats: () => ({ delivered, dropped, waiting: waiting() }),
+    stats: () => ({ delivered, failed: failedAttempts, dropped, waiting: waiting() }),
     close() {
       ending.abort();
       for (const timer of timers) clearTimeout(timer);

@@ -50,8 +50,8 @@ export interface CheckpointsRepository {
    * server that has seen less must not undo what another has seen. After an error some may be saved; save all of them again.
    */
   save(checkpoints: readonly (QuotaCheckpoint & { readonly lowered?: boolean })[]): Promise<void>;
-  /** The one of a key and period, be that over. */
-  find(of: Pick<QuotaCheckpoint, 'rule' | 'key' | 'periodEnd'>): Promise<QuotaCheckpoint | undefined>;
+  /** Those of any number of keys and periods, be these over: one for each, in order. */
+  find(all: readonly Pick<QuotaCheckpoint, 'rule' | 'key' | 'periodEnd'>[]): Promise<(QuotaCheckpoint | undefined)[]>;
   /**
    * Of periods that have not ended; in the order of rules, keys and periods, from the one after `after` on. Keys of more than 512 characters,
    * or with a NUL, are told as hashes.

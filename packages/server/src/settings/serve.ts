@@ -133,7 +133,7 @@ export const serveSettings = {
   secret: secretSetting({
     name: 'secret',
     least: 16,
-    help: 'secret of decision ids, at least 16 characters, the same on all servers',
+    help: 'secret of all ids, at least 16 characters, the same on all servers',
     fallback: 'a random one',
   }),
   logLevel: choiceOr({ name: 'log-level', placeholder: 'LEVEL', oneOf: levels, usual: 'info', help: levels.join(', ') }),

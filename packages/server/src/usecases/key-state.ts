@@ -54,8 +54,10 @@ export async function keyStates(
 /** Forgets a key's counter under a rule; the checkpoint of a quota too, which else would bring it back. */
 export async function resetKey(service: Service, { rule, key }: { readonly rule: string; readonly key: string }): Promise<void> {
   const inForce = service.current();
-  await inForce.limiter.reset(rule, key);
   const { plan } = planned(inForce, { rule, key });
   const limit = limitInForce(inForce.rules, rule, plan);
-  if (limit !== undefined) service.returned({ rule, key, plan, limit }, Infinity);
+  await service.whileLowering({ rule, key }, async () => {
+    await inForce.limiter.reset(rule, key);
+    if (limit !== undefined) service.returned({ rule, key, plan, limit }, Infinity);
+  });
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Decision, QuotaLimit } from 'headgate';
 import { limitInForce } from '../rules/compile.js';
 import { endOf } from './periods.js';
@@ -56,39 +55,11 @@ export class NoQuotaError extends Error {
   override readonly name = 'NoQuotaError';
 }
 
-/** More than any counter holds. */
-const all = 9_000_000_000;
-
-/** Gives back units that no decision of ours took: the period is what they are known by. */
-function lower(
-  { limiter }: InForce,
-  { rule, key, limit, plan }: Quota,
-  { decision, units }: { decision: Decision; units: number },
-): Promise<number> {
-  return limiter.refund({
-    rule,
-    key,
-    limit,
-    taken: units,
-    takenAt: decision.decidedAt,
-    windowEnd: endOf(decision, limit) * 1000,
-    degraded: false,
-    onceId: randomUUID(),
-    ...(plan !== undefined && { plan }),
-  });
-}
-
-async function raise({ limiter }: InForce, { rule, key, plan }: Quota, units: number): Promise<void> {
-  const reserved = await limiter.reserve(rule, key, { cost: 1, ...(plan !== undefined && { plan }) });
-  // Used up already: more would change nothing.
-  if (reserved.allowed) await reserved.settle(units);
-}
-
 /**
- * Sets how much of a quota is used, as a billing system knows it: the counter is a guard, not the bill. What is checked meanwhile counts on top.
- * Of a quota that is used up it is not known by how much; it is emptied first, so a check may slip through in between.
+ * Sets how much of a quota is used, as a billing system knows it: the counter is a guard, not the bill. What is checked meanwhile counts on top; no
+ * check passes meanwhile that neither the old nor the new value would let pass.
  *
- * @throws NoQuotaError
+ * @throws NoQuotaError; StoreError if the store is away
  */
 export async function setQuota(
   service: Service,
@@ -97,14 +68,11 @@ export async function setQuota(
   const inForce = service.current();
   const quota = quotaOf(inForce, asked);
   if (quota === undefined) throw new NoQuotaError(`rule ${JSON.stringify(asked.rule)} is not in force, or no quota for this customer`);
-  const decision = await look(inForce, quota);
-  const used = decision.limit - decision.remaining;
-  if (decision.remaining === 0 && asked.used < decision.limit) {
-    await lower(inForce, quota, { decision, units: all });
-    if (asked.used > 0) await raise(inForce, quota, asked.used);
-  } else if (asked.used < used) await lower(inForce, quota, { decision, units: used - asked.used });
-  else if (asked.used > used) await raise(inForce, quota, asked.used - used);
-  const now = await look(inForce, quota);
-  service.adjusted(answered(inForce, now, quota.plan));
-  return stateOf(now, quota);
+  const { rule, key, plan } = quota;
+  return service.whileLowering(quota, async () => {
+    await inForce.limiter.setUsed(rule, key, { used: asked.used, ...(plan !== undefined && { plan }) });
+    const now = await look(inForce, quota);
+    service.adjusted(answered(inForce, now, plan));
+    return stateOf(now, quota);
+  });
 }

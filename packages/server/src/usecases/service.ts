@@ -15,6 +15,10 @@ export interface Service {
   readonly returned: (of: Returned, units: number) => void;
   /** Told of a quota that was set from outside, by a look at it afterwards. */
   readonly adjusted: (now: Made) => void;
+  /** Told of a quota that a settle has charged more than was reserved, by a look at it afterwards. */
+  readonly charged: (now: Made) => void;
+  /** Does what may make a counter lower, `returned` or `adjusted` included: a check meanwhile is not taken for the first after a loss. */
+  readonly whileLowering: <T>(of: Pick<Returned, 'rule' | 'key'>, work: () => Promise<T>) => Promise<T>;
 }
 
 /** A decision with the limit and plan it was made under. */

@@ -172,7 +172,7 @@ function oneRedis({ adapter, prefix, encode: encodeTag }: OneRedis, { editScript
       );
   }
 
-  function giveBack({ receipt, units, onceId, forget }: GiveBack): Promise<number> {
+  function giveBack({ receipt, units, onceId, forget, downTo = 0 }: GiveBack): Promise<number> {
     const { rule, key, limit, takenAt, windowEnd = 0, holder = '' } = receipt;
     const keys = [format.state(rule, key, limit.kind)];
     if (onceId !== undefined) keys.push(format.marker(key, onceId));
@@ -180,7 +180,7 @@ function oneRedis({ adapter, prefix, encode: encodeTag }: OneRedis, { editScript
     const bucket = limit.kind === 'tokenBucket';
     const mark = limit.kind === 'slidingLog' ? limit.windowUs : limit.kind === 'consecutiveFailures' ? limit.forgetUs : windowEnd;
     const turn = bucket ? [limit.capacity * millionth, receipt.fill ?? 0] : [0, 0];
-    const refill = bucket ? [limit.creditUnits, limit.creditUs] : [0, 0];
+    const refill = bucket ? [limit.creditUnits, limit.creditUs] : [kind === kindNumber.fixedWindow ? downTo : 0, 0];
     const args = [kind, forget === true ? 0 : units, takenAt, mark, ...refill, holder, returnableUntil(receipt), ...turn].map(String);
     return ask('give back', async () => (await scripts.giveBack.run(adapter, keys, args)) / (bucket ? millionth : 1));
   }

@@ -3,7 +3,7 @@
 -- ARGV[1]: kind: 1 bucket, 2 window or quota, 3 sliding window, 4 log, 6 concurrency, 7 consecutive failures; ARGV[2]: units; of 7, 0 for
 --          all that are counted, as the attempt succeeded
 -- ARGV[3]: when they were taken, us; ARGV[4]: the window's end (2, 3), the window's length (4), after how long all is forgotten (7), else 0
--- ARGV[5]: the refill in millionths; ARGV[6]: per us (1), else 0; ARGV[7]: the holder (6), else ''
+-- ARGV[5]: the refill in millionths (1), what stays used at least (2), else 0; ARGV[6]: per us (1), else 0; ARGV[7]: the holder (6), else ''
 -- ARGV[8]: when the take can return nothing any more, us
 -- ARGV[9]: the capacity in millionths (1); ARGV[10]: millionths used after the take, of a turn in the future (1), else 0
 -- reply: the units returned; of a bucket, millionths
@@ -33,7 +33,7 @@ if kind == 1 then
 elseif kind == 2 then
   local window_end, count = unpack_pair(state)
   if window_end ~= mark or mark <= now then return 0 end
-  back = math.min(units, count)
+  back = math.min(units, math.max(0, count - tonumber(ARGV[5])))
   after = pack_pair(window_end, count - back)
 elseif kind == 3 then
   local current, rest = match(state, '^(%d+)(:%d+:%d+)$')
