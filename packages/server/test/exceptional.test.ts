@@ -129,7 +129,7 @@ describe('what differs from the rules', () => {
     ].map((one) => ({ ...one, customer: 'k', ...always }));
     const fit = [override, { ...override, rule: 'synced' }, { ...override, rule: 'leased' }];
     const some = excepted({ overrides: [...unfit, ...fit] });
-    expect(some.faults.map((fault) => /"([\w-]+)"/.exec(fault)?.[1])).toEqual(['leased', 'synced', 'search', 'named']);
+    expect(some.faults.map((fault) => /"([\w-]+)"/.exec(fault)?.[1])).toEqual(['search', 'named', 'leased', 'synced']);
     for (const rule of ['search', 'synced', 'leased']) expect(await limitOf(some, { rule, key: 'k' })).toBe(10);
     expect(await limitOf(some, { rule: 'named', key: 'k' })).toBe(2);
   });

@@ -1,6 +1,7 @@
 import type { Override, OverridesRepository } from '../rules/exceptions.js';
 import { checkText, checkUntil, checkWhole, InputError, lengths } from '../rules/inputs.js';
-import { compileStored } from '../rules/stored-set.js';
+import { atOnce } from '../rules/slices.js';
+import { checkStored } from '../rules/stored-set.js';
 import { recorded } from './audit.js';
 import { assertRoom, comesAfter, holds } from './ending.js';
 import { ruleInForce } from './rule-names.js';
@@ -25,7 +26,7 @@ function limitText(rule: string, body: string, limit: unknown): string {
     throw new InputError('limit', 'expected a limit as a rules file says it; got none, or one too long');
   const { match: _match, key: _key, missingKey: _missing, plans: _plans, ...own } = JSON.parse(body) as Record<string, unknown>;
   const asIf = { ...own, limit: JSON.parse(text) as unknown };
-  compileStored({ rules: new Map([[rule, asIf]]), blocks: new Map() }, 'override');
+  atOnce(checkStored({ rules: new Map([[rule, asIf]]), blocks: new Map() }, { from: 'override' }));
   return text;
 }
 

@@ -1,9 +1,7 @@
 import type { Kysely } from 'kysely';
+import { everyRule } from '../rules/customer.js';
 import { checkText, InputError } from '../rules/inputs.js';
 import type { Tables } from './tables.js';
-
-/** Stands for all rules. */
-export const everyRule = '*';
 
 /**
  * What the rule in force of this name says, as JSON.

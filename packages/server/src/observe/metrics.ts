@@ -9,6 +9,7 @@ export interface Metrics {
   decided(decisions: readonly Decision[]): void;
   rulesLoaded(rules: number): void;
   rulesRefused(): void;
+  exceptionsLoaded(): void;
   text(): Promise<{ contentType: string; text: string }>;
 }
 
@@ -39,6 +40,11 @@ export function createMetrics(watched: Watched, traffic?: Traffic): Metrics {
     labelNames: ['result'] as const,
     registers,
   });
+  const exceptions = new Counter({
+    name: 'headgate_exceptions_reload_total',
+    help: 'Changes of plans, overrides, exemptions or switches that were read.',
+    registers,
+  });
   const rules = new Gauge({ name: 'headgate_rules', help: 'Rules in force.', registers });
   for (const result of ['ok', 'refused'] as const) reloads.inc({ result }, 0);
   return {
@@ -53,6 +59,7 @@ export function createMetrics(watched: Watched, traffic?: Traffic): Metrics {
       rules.set(count);
     },
     rulesRefused: () => reloads.inc({ result: 'refused' }),
+    exceptionsLoaded: () => exceptions.inc(),
     async text() {
       await countTraffic?.();
       return { contentType: registry.contentType, text: await registry.metrics() };
