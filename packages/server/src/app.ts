@@ -18,7 +18,7 @@ import type { Excepted } from './rules/exceptional.js';
 import { showFault } from './rules/faults.js';
 import { databaseSource, fileSource, hasCopy, type Notice } from './rules/source.js';
 import { systemTiming } from './rules/timing.js';
-import { readyWithShards, readyWithStore, type AskReady, type Shard } from './usecases/ready.js';
+import { readyWithShards, readyWithStore, tellingRules, type AskReady, type Shard } from './usecases/ready.js';
 import { ownVersion } from './version.js';
 import { receipts } from './usecases/receipts.js';
 import type { InForce, Service } from './usecases/service.js';
@@ -88,7 +88,7 @@ async function startOver(database: Database | undefined, config: Config): Promis
   const secret = config.secret ?? randomBytes(32).toString('base64url');
   const traffic = createTraffic({ secret });
   const names = shards?.map(({ name }) => name) ?? (store.local ? [] : ['store']);
-  const metrics = createMetrics({ stats: limiter.stats, shards: names }, traffic);
+  const metrics = createMetrics({ stats: limiter.stats, shards: names, rules: source.state }, traffic);
   let inForce: InForce = { ...source.rules, limiter };
   let draining = false;
 
@@ -120,7 +120,7 @@ async function startOver(database: Database | undefined, config: Config): Promis
   }
   const observed = observation({ config, database, limiter: () => inForce.limiter, metrics, traffic, logger });
   const service: Service = { current: () => inForce, receipts: receipts(secret), ...observed };
-  const askReady = shards === undefined ? readyWithStore(limiter.ready) : readyWithShards(shards);
+  const askReady = tellingRules(shards === undefined ? readyWithStore(limiter.ready) : readyWithShards(shards), source.state);
   const ready: AskReady = async () => (draining ? { ready: false, why: 'the server is stopping' } : askReady());
   const server = httpServer({
     service,

@@ -1,6 +1,7 @@
 import { systemClock, type Limiter } from 'headgate';
 import type { Config } from './config.js';
 import type { Database } from './database/open.js';
+import { crowdedLog } from './observe/crowded.js';
 import type { Logger } from './observe/logger.js';
 import type { Metrics } from './observe/metrics.js';
 import type { Traffic } from './observe/traffic.js';
@@ -20,7 +21,7 @@ export interface Observed {
 }
 
 /** Who is told of each decision and of what comes back. */
-export interface Observation extends Pick<Service, 'observe' | 'returned' | 'adjusted'> {
+export interface Observation extends Pick<Service, 'observe' | 'returned' | 'adjusted' | 'crowded'> {
   /** Saves what is left; webhooks that have not arrived are given up. */
   close(): Promise<void>;
 }
@@ -70,6 +71,7 @@ export function observation(observed: Observed): Observation {
     },
     returned: (of, units) => keeper?.returned(of, units),
     adjusted: (now) => keeper?.adjusted(now),
+    crowded: crowdedLog(logger, metrics.crowded),
     async close() {
       await keeper?.close();
       hook?.close();

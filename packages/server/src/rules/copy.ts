@@ -14,8 +14,8 @@ export interface CopyOptions {
 }
 
 export interface CopyWatch<T> {
-  /** What it answers is waited for: until then the one before is in force. */
-  readonly onValue: (value: T) => Promise<void> | void;
+  /** A promise that it answers is waited for: until then the one before is in force. */
+  readonly onValue: (value: T) => unknown;
   /** Once for each faulty content of the database; what is in force stays. */
   readonly onFault: (error: RulesError) => void;
   /** Once when the database cannot be used any more (why), and once when it can again (undefined). What is in force stays. */

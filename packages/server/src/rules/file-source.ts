@@ -52,8 +52,8 @@ async function compile(file: string, content: Content, before?: RuleSet): Promis
 }
 
 export interface FileWatch {
-  /** What it answers is waited for before the file is looked at again. */
-  readonly onRules: (rules: RuleSet) => Promise<void> | void;
+  /** A promise that it answers is waited for before the file is looked at again. */
+  readonly onRules: (rules: RuleSet) => unknown;
   /** Once for each faulty content; the rules in force stay. */
   readonly onFault: (error: RulesError) => void;
 }

@@ -12,6 +12,7 @@ import type { RulesError } from './faults.js';
 import { openRulesFile } from './file-source.js';
 import { news } from './news.js';
 import { inSlices } from './slices.js';
+import type { SourceState } from './source-state.js';
 import { systemTiming, type Timing } from './timing.js';
 
 /** Why there are other rules in force, and what is new about them: what was told before is not told again. */
@@ -28,18 +29,6 @@ export interface SourceWatch {
   readonly onFault: (error: RulesError) => void;
   /** Once for each change: something that rules come from is away (why), or back, or cannot be kept on disk. */
   readonly onTrouble: (message: string) => void;
-}
-
-/** What is in force, and how its source stands to it. */
-export interface SourceState {
-  /** Undefined: a file has none. */
-  readonly version: number | undefined;
-  /** `disk`: the copy that is kept of a database. */
-  readonly from: 'file' | 'database' | 'disk';
-  /** Milliseconds since it was read, or found to be the same, last; of a copy that was never compared, since that was written. */
-  readonly ageMs: number;
-  /** Whether the source could be read when it was last looked at. */
-  readonly reachable: boolean;
 }
 
 /** Where the rules in force come from: a file, or a database with what differs for some customers. */
