@@ -70,6 +70,7 @@ describeBoth('what the admin API has stored of customers', (kind) => {
     await send('PUT', '/customers/c/plan', { plan: 'pro' });
     await expect.poll(metrics, { timeout: 5000 }).toContain('headgate_exceptions_reload_total 1');
     expect(await metrics()).toContain('headgate_rules_reload_total{result="ok"} 1');
+    expect(await metrics()).toContain('headgate_rules_version 1');
   });
 
   it('is not asked for by text that no database keeps: 400 or 404, never an error of the database', async () => {
