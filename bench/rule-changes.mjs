@@ -1,4 +1,5 @@
 // What many versions of rules cost: node --expose-gc bench/rule-changes.mjs [--changes 100000] [--rules 50] [--database URL]
+// and, before, how long decisions wait while one rule of many changes: [--stalls 10000] (rules; 0: not measured)
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,13 +7,22 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { readDatabaseUrl } from '../packages/server/dist/database/address.js';
 import { openDatabase } from '../packages/server/dist/database/open.js';
+import { measureStalls } from './rule-stalls.mjs';
 
 const { values } = parseArgs({
-  options: { changes: { type: 'string', default: '100000' }, rules: { type: 'string', default: '50' }, database: { type: 'string' } },
+  options: {
+    changes: { type: 'string', default: '100000' },
+    rules: { type: 'string', default: '50' },
+    database: { type: 'string' },
+    stalls: { type: 'string', default: '10000' },
+  },
 });
 const [changes, count] = [Number(values.changes), Number(values.rules)];
 const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
 const file = join(folder, 'rules.db');
+if (Number(values.stalls) > 0)
+  await measureStalls({ url: values.database ?? `sqlite:${join(folder, 'stalls.db')}`, count: Number(values.stalls) });
+
 const database = openDatabase(readDatabaseUrl(values.database ?? `sqlite:${file}`));
 const { rules } = database;
 

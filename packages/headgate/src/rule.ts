@@ -62,12 +62,27 @@ function checkFlag(where: string, value: unknown): boolean {
   throw new ConfigError('HEADGATE_BAD_OPTION', `${where}: expected true or false; got ${show(value)}`);
 }
 
+/** Rules by the options that made them, where nobody can change those. */
+const made = new WeakMap<RuleOptions, Rule>();
+
+/** Frozen in all its parts; limits always are. */
+const isFixed = (options: RuleOptions): boolean => [options, options.plans, options.mode].every(Object.isFrozen);
+
 /**
- * Validates one rule.
+ * Validates one rule. Frozen options make the same rule as before, so that a change of one rule among thousands costs that one.
  *
  * @throws ConfigError naming the rule, the option and its value
  */
 export function makeRule(name: string, options: RuleOptions): Rule {
+  // Options that are no object are no key, which is asked without an error.
+  const known = made.get(options);
+  if (known?.name === name) return known;
+  const rule = readRule(name, options);
+  if (isFixed(options)) made.set(options, rule);
+  return rule;
+}
+
+function readRule(name: string, options: RuleOptions): Rule {
   // Names become policy names in structured header fields (RFC 9651 strings): printable ASCII only.
   if (!/^[\x20-\x7e]{1,128}$/.test(name)) {
     throw new ConfigError('HEADGATE_BAD_RULE', `rule ${show(name)}: a name is 1 to 128 printable ASCII characters`);

@@ -1,8 +1,28 @@
 import { describe, expect, it } from 'vitest';
-import { createLimiter, slidingLog, tokenBucket, unlimited } from '../src/index.js';
+import { createLimiter, slidingLog, tokenBucket, unlimited, type Limit } from '../src/index.js';
+import { makeRule } from '../src/rule.js';
 import { fakeClock } from '../src/testing/index.js';
 import { countingStore } from './support/counting-store.js';
 import { passing, perMinute, withClock } from './support/limiters.js';
+
+describe('options of a rule', () => {
+  const open = { limit: perMinute(1), plans: { pro: perMinute(2) } };
+
+  it('that are frozen in all their parts are looked at once, however often rules change', () => {
+    const frozen = Object.freeze({ ...open, plans: Object.freeze({ ...open.plans }) });
+    expect(makeRule('a', frozen)).toBe(makeRule('a', frozen));
+    expect(makeRule('b', frozen)).toMatchObject({ name: 'b' });
+    const partly = Object.freeze({ ...open });
+    expect(makeRule('a', partly)).not.toBe(makeRule('a', partly));
+  });
+
+  it('that are not are read again', async () => {
+    const options: { limit: Limit } = { limit: perMinute(1) };
+    const limiter = createLimiter({ rules: { a: options } });
+    options.limit = perMinute(5);
+    expect((await limiter.withRules({ a: options }).peek('a', 'key')).limit).toBe(5);
+  });
+});
 
 describe('a shadow rule', () => {
   it('refuses nothing and says what it would have refused', async () => {

@@ -16,9 +16,9 @@ import type { Database } from './database/open.js';
 import { startSweeping } from './database/sweeping.js';
 import type { Excepted } from './rules/exceptional.js';
 import { showFault } from './rules/faults.js';
-import { databaseSource, fileSource, hasCopy } from './rules/source.js';
+import { databaseSource, fileSource, hasCopy, type Notice } from './rules/source.js';
 import { systemTiming } from './rules/timing.js';
-import { readyWithShards, readyWithStore, type AskReady, type Shard } from './usecases/ready.js';
+import { readyWithShards, readyWithStore, tellingRules, type AskReady, type Shard } from './usecases/ready.js';
 import { ownVersion } from './version.js';
 import { receipts } from './usecases/receipts.js';
 import type { InForce, Service } from './usecases/service.js';
@@ -88,18 +88,23 @@ async function startOver(database: Database | undefined, config: Config): Promis
   const secret = config.secret ?? randomBytes(32).toString('base64url');
   const traffic = createTraffic({ secret });
   const names = shards?.map(({ name }) => name) ?? (store.local ? [] : ['store']);
-  const metrics = createMetrics({ stats: limiter.stats, shards: names }, traffic);
+  const metrics = createMetrics({ stats: limiter.stats, shards: names, rules: source.state }, traffic);
   let inForce: InForce = { ...source.rules, limiter };
   let draining = false;
 
-  function accept({ rules, planOf, faults }: Excepted): void {
+  function accept({ rules, planOf }: Excepted, { changed, faults, warnings }: Notice): void {
     inForce = { rules, planOf, limiter: limiter.withRules(rules.options) };
     for (const fault of faults) logger.error(fault);
-    metrics.rulesLoaded(rules.rules.size);
-    for (const warning of rules.warnings) logger.warn(warning);
-    logger.info({ rules: rules.rules.size }, 'rules in force');
+    for (const warning of warnings) logger.warn(warning);
+    if (changed === 'exceptions') {
+      metrics.exceptionsLoaded();
+      logger.debug('plans, overrides, exemptions and switches in force');
+    } else {
+      metrics.rulesLoaded(rules.rules.size);
+      logger.info({ rules: rules.rules.size }, 'rules in force');
+    }
   }
-  accept(source.rules);
+  accept(source.rules, { changed: 'rules', ...source.rules });
   const unwatch = source.watch({
     onRules: accept,
     onFault(error) {
@@ -119,7 +124,7 @@ async function startOver(database: Database | undefined, config: Config): Promis
     eventSecret: config.secret ?? config.webhook?.secret ?? secret,
   });
   const service: Service = { current: () => inForce, receipts: receipts(secret), ...observed };
-  const askReady = shards === undefined ? readyWithStore(limiter.ready) : readyWithShards(shards);
+  const askReady = tellingRules(shards === undefined ? readyWithStore(limiter.ready) : readyWithShards(shards), source.state);
   const ready: AskReady = async () => (draining ? { ready: false, why: 'the server is stopping' } : askReady());
   const server = httpServer({
     service,

@@ -1,6 +1,7 @@
 import { systemClock, type Decision } from 'headgate';
 import type { Config } from './config.js';
 import type { Database } from './database/open.js';
+import { crowdedLog } from './observe/crowded.js';
 import type { Logger } from './observe/logger.js';
 import type { Metrics } from './observe/metrics.js';
 import { checkpointMetrics, webhookMetrics } from './observe/quota-metrics.js';
@@ -22,7 +23,7 @@ export interface Observed {
 }
 
 /** Who is told of each decision and of what comes back. */
-export interface Observation extends Pick<Service, 'observe' | 'returned' | 'adjusted' | 'charged' | 'whileLowering'> {
+export interface Observation extends Pick<Service, 'observe' | 'returned' | 'adjusted' | 'charged' | 'whileLowering' | 'crowded'> {
   /** Saves what is left; webhooks that have not arrived are given up. */
   close(): Promise<void>;
 }
@@ -82,7 +83,7 @@ function quotasIn(made: readonly Made[]): readonly Made[] {
 
 /** Composes all that looks at decisions: metrics, traffic, events of quotas, their checkpoints. */
 export function observation(observed: Observed): Observation {
-  const { metrics, traffic } = observed;
+  const { metrics, traffic, logger } = observed;
   const hook = hookOf(observed);
   const watch = watchOf(observed, hook);
   const keeper = keeperOf(observed, watch.changed);
@@ -108,6 +109,7 @@ export function observation(observed: Observed): Observation {
       keeper?.observe(now);
     },
     whileLowering: (of, work) => (keeper === undefined ? work() : keeper.whileLowering(of, work)),
+    crowded: crowdedLog(logger, metrics.crowded),
     async close() {
       await keeper?.close();
       hook?.close();

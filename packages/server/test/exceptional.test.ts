@@ -126,10 +126,10 @@ describe('what differs from the rules', () => {
       { rule: 'synced', limit: { fixedWindow: { limit: 5, window: '1s' } } },
       { rule: 'search', limit: { consecutiveFailures: {} } },
       { rule: 'named', limit: { noSuchLimit: {} } },
-    ].map((one) => ({ ...one, customer: 'k', ...always }));
+    ].map((one) => ({ ...one, customer: 'unfit', ...always }));
     const fit = [override, { ...override, rule: 'synced' }, { ...override, rule: 'leased' }];
     const some = excepted({ overrides: [...unfit, ...fit] });
-    expect(some.faults.map((fault) => /"([\w-]+)"/.exec(fault)?.[1])).toEqual(['leased', 'synced', 'search', 'named']);
+    expect(some.faults.map((fault) => /"([\w-]+)"/.exec(fault)?.[1])).toEqual(['search', 'named', 'leased', 'synced']);
     for (const rule of ['search', 'synced', 'leased']) expect(await limitOf(some, { rule, key: 'k' })).toBe(10);
     expect(await limitOf(some, { rule: 'named', key: 'k' })).toBe(2);
   });

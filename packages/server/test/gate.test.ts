@@ -2,7 +2,8 @@ import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { linesAsked } from '../src/edge/http/asked.js';
-import { start } from './support/service.js';
+import { headgate, urlOf } from './support/command.js';
+import { ask, rulesFile, start } from './support/service.js';
 
 const gateRules = (trust: string): string => `
 version: 1
@@ -148,6 +149,39 @@ describe('ANY /v1/gate', () => {
       });
     expect(await raw('/search')).toMatch(/^http\/1\.1 403 .*content-length: 0\r\n/s);
     expect(await raw('/none')).not.toMatch(/content-length|transfer-encoding/);
+  });
+});
+
+describe('a request that more than 64 rules match', () => {
+  const rule = (n: number, more: string): string =>
+    `  - { name: r${n}, match: { path: "/a/${more}" }, key: [header:x-k], missingKey: skip, limit: { unlimited: {} } }`;
+  const rules = `version: 1\nrules:\n${Array.from({ length: 65 }, (_, n) => rule(n, n < 32 ? ':x' : '*')).join('\n')}\n`;
+
+  it('is refused with 503 that names the mend, under every rule or under none, and is counted', async () => {
+    const { get } = await start({ rules });
+    const asking = { headers: { 'x-k': 'k' } };
+    const { status, headers, json } = await get('/v1/gate/a/b', asking);
+    expect([status, headers['content-type']]).toEqual([503, 'application/problem+json']);
+    expect(json.detail).toMatch(
+      /^65 rules match this request, and at most 64 .*nothing is wrong with the request.* narrow what they match/,
+    );
+    const forNginx = await get('/v1/gate?refuse=403', { headers: { 'x-original-uri': '/a/b', 'x-k': 'k' } });
+    expect([forNginx.status, forNginx.text, forNginx.headers['x-headgate-status']]).toEqual([403, '', '503']);
+    expect((await get('/metrics')).text).toContain('headgate_too_many_rules_total 2');
+    // Fewer match, or are skipped.
+    expect((await get('/v1/gate/a/b/c', asking)).status).toBe(204);
+    expect((await get('/v1/gate/a/b')).status).toBe(204);
+  });
+
+  it('is one line of the log, with the rules, however many requests come', async () => {
+    const run = headgate(['serve', '--http-port', '0', '--rules', rulesFile(rules)]);
+    const url = await urlOf(run);
+    for (let i = 0; i < 3; i += 1) expect((await ask(`${url}/v1/gate/a/b`, { headers: { 'x-k': 'k' } })).status).toBe(503);
+    await expect
+      .poll(() => run.log().filter(({ level }) => Number(level) >= 50))
+      .toEqual([
+        expect.objectContaining({ event: 'too-many-rules', rules: 65, msg: expect.stringMatching(/"r0", "r1", .* and 55 more$/) }),
+      ]);
   });
 });
 

@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { compileMatch, type MatchEntry } from '../src/rules/match.js';
 import type { MatchIndex } from '../src/rules/match-index.js';
 import { segmentsOf } from '../src/rules/match-path.js';
+import { atOnce } from '../src/rules/slices.js';
 import { buildTrie, walk, type TrieNode } from '../src/rules/match-trie.js';
 import { matcherOf } from './support/matching.js';
 
-const trieOf = (entries: readonly MatchEntry[]): TrieNode => buildTrie(entries.map((entry, order) => ({ order, ...compileMatch(entry) })));
+const trieOf = (entries: readonly MatchEntry[]): TrieNode =>
+  atOnce(buildTrie(entries.map((entry, order) => ({ order, ...compileMatch(entry) }))));
 
 const sizeOf = ({ literals, parameter }: TrieNode): number =>
   1 + [...(literals?.values() ?? []), ...(parameter === undefined ? [] : [parameter])].reduce((sum, node) => sum + sizeOf(node), 0);

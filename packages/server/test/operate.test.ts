@@ -8,6 +8,18 @@ describe('for those who run it', () => {
     expect((await get('/readyz')).status).toBe(200);
   });
 
+  it('tells where the rules in force are from, and whether that can be read', async () => {
+    const { get } = await start();
+    expect((await get('/readyz')).json).toEqual({
+      status: 'ready',
+      rules: { from: 'file', ageMs: expect.any(Number) as number, reachable: true },
+    });
+    const { text } = await get('/metrics');
+    expect(text).toContain('headgate_rules_source_reachable 1');
+    expect(text).toMatch(/^headgate_rules_age_seconds \d+(\.\d+)?$/m);
+    expect(text).not.toMatch(/^headgate_rules_version /m);
+  });
+
   it('counts decisions by rule, outcome and source, never by key', async () => {
     const { get, post } = await start({
       rules:

@@ -83,6 +83,10 @@ describe('a rules file with faults', () => {
   });
 
   it('may be JSON, with lines as well', () => {
+    expect(shown('busted_65_rules_for_the_same_requests.yaml')).toBe(
+      'busted_65_rules_for_the_same_requests.yaml:67: rule "r62": match: it is one of 65 rules that match the same requests; ' +
+        'at most 64 are decided together: have fewer rules match the same request: narrow what they match, or give one rule several plans',
+    );
     expect(shown('busted_unknown_field.json')).toBe('busted_unknown_field.json:4: rule "a": unknown field "shadw"; did you mean "shadow"?');
   });
 

@@ -36,14 +36,30 @@ export interface Stack {
 /** Rules warned about, by name: what is remembered so that each is warned of once. */
 const mostWarned = 10_000;
 
+/** The size of a rule's smallest limit, looked for once: a rule may have 100,000 plans. */
+function smallestOf(): (rule: Rule) => number {
+  const known = new WeakMap<Rule, number>();
+  return (rule) => {
+    const found = known.get(rule);
+    if (found !== undefined) return found;
+    let smallest = Infinity;
+    for (const limit of [rule.limit, ...rule.plans.values()]) {
+      const size = sizeOf(limit);
+      if (size > 0 && size < smallest) smallest = size;
+    }
+    known.set(rule, smallest);
+    return smallest;
+  };
+}
+
 /** Warns of rules whose limit is smaller than the fleet, of each once. */
 function smallLimits(onEvent: OnEvent): (rules: ReadonlyMap<string, Rule>, fleetSize: number) => void {
   const warned = new Set<string>();
+  const smallest = smallestOf();
   return (rules, fleetSize) => {
-    const small = [...rules.values()].filter(({ name, whenUnavailable, limit, plans }) => {
-      const sizes = [limit, ...plans.values()].map(sizeOf).filter((size) => size > 0);
-      return whenUnavailable === 'local' && Math.min(...sizes) < fleetSize && !warned.has(name) && warned.size < mostWarned;
-    });
+    const small = [...rules.values()].filter(
+      (rule) => rule.whenUnavailable === 'local' && smallest(rule) < fleetSize && !warned.has(rule.name) && warned.size < mostWarned,
+    );
     if (small.length === 0) return;
     for (const { name } of small) warned.add(name);
     const names = small.map(({ name }) => JSON.stringify(name));

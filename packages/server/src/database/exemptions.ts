@@ -1,8 +1,8 @@
 import { trustProxies } from 'headgate/http';
 import type { Exemption, ExemptionsRepository } from '../rules/exceptions.js';
-import { checkOneOf, checkText, checkUntil, InputError, lengths } from '../rules/inputs.js';
+import { checkOneOf, checkText, checkUntil, checkWhole, InputError, lengths } from '../rules/inputs.js';
 import { recorded } from './audit.js';
-import { assertRoom, holds } from './ending.js';
+import { assertRoom, comesAfter, holds } from './ending.js';
 import { assertRuleOrEvery } from './rule-names.js';
 import type { Tables } from './tables.js';
 import type { Writing } from './writing.js';
@@ -23,8 +23,20 @@ function subjectOf(kind: Exemption['kind'], subject: unknown): string {
 export function exemptionsRepository(writing: Writing): ExemptionsRepository {
   const { db, now } = writing;
   return {
-    async list() {
-      const query = db.selectFrom('exemptions').selectAll().where(holds(now())).orderBy('rule').orderBy('kind').orderBy('subject');
+    async list({ limit, after }) {
+      const most = checkWhole('limit', limit, lengths.page);
+      let query = db
+        .selectFrom('exemptions')
+        .selectAll()
+        .where(holds(now()))
+        .orderBy('rule')
+        .orderBy('kind')
+        .orderBy('subject')
+        .limit(most);
+      if (after !== undefined) {
+        for (const [name, text] of Object.entries(after)) checkText(name, text, lengths.key);
+        query = query.where(comesAfter(['rule', 'kind', 'subject'], [after.rule, after.kind, after.subject]));
+      }
       return (await query.execute()).map(exemptionOf);
     },
     async set({ by, rule, ...given }) {

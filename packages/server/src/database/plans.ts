@@ -11,6 +11,7 @@ export function plansRepository(writing: Writing): PlansRepository {
   const { db, now } = writing;
   return {
     async of(customer) {
+      checkText('customer', customer, lengths.key);
       const row = await db.selectFrom('plans').selectAll().where('customer', '=', customer).where(holds(now())).executeTakeFirst();
       return row && planOf(row);
     },

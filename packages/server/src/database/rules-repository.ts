@@ -1,8 +1,8 @@
 import { InputError } from '../rules/inputs.js';
 import { largestFile } from '../rules/load.js';
-import type { Change, Parts, RulesRepository, StoredSet } from '../rules/repository.js';
+import type { Change, Parts, RulesRepository, StoredSet, Written } from '../rules/repository.js';
 import { readAt, readCurrent, readDiff, readHistory } from './rules-reading.js';
-import { writeVersion } from './rules-writing.js';
+import { writeVersion, type Memory, type Planned } from './rules-writing.js';
 import type { Writing } from './writing.js';
 
 /** A rule or block, as JSON, is at most so long in characters: a mistake else, and each server has all of them in memory. */
@@ -60,6 +60,8 @@ function partsOfFile(file: unknown): Parts {
 /** The repository over either database. */
 export function rulesRepository(writing: Writing): RulesRepository {
   const { db } = writing;
+  const memory: Memory = {};
+  const write = (planned: Planned): Promise<Written> => writeVersion(writing, memory, planned);
   return {
     async edition() {
       const row = await db.selectFrom('editions').select('edition').where('topic', '=', 'rules').executeTakeFirst();
@@ -69,8 +71,8 @@ export function rulesRepository(writing: Writing): RulesRepository {
     at: (version) => readAt(db, version),
     history: (page) => readHistory(db, page),
     diff: (from, to) => readDiff(db, from, to),
-    change: (change) => writeVersion(writing, { ...change, kind: 'change', next: (current) => changed(current, change) }),
-    rollback: ({ to, ...edit }) => writeVersion(writing, { ...edit, kind: 'rollback', restores: to, next: () => readAt(db, to) }),
-    importAll: ({ file, ...edit }) => writeVersion(writing, { ...edit, kind: 'import', next: () => partsOfFile(file) }),
+    change: (change) => write({ ...change, kind: 'change', next: (current) => changed(current, change) }),
+    rollback: ({ to, ...edit }) => write({ ...edit, kind: 'rollback', restores: to, next: () => readAt(db, to) }),
+    importAll: ({ file, ...edit }) => write({ ...edit, kind: 'import', next: () => partsOfFile(file) }),
   };
 }

@@ -11,7 +11,9 @@ import {
   type Version,
   type Written,
 } from '../rules/repository.js';
-import { compileStored, differencesOf } from '../rules/stored-set.js';
+import { inSlices } from '../rules/slices.js';
+import { checkStored, differencesOf } from '../rules/stored-set.js';
+import type { KnownRules } from '../rules/compile.js';
 import { recordAudit } from './audit.js';
 import { DatabaseError } from './errors.js';
 import { readCurrent, readHistory } from './rules-reading.js';
@@ -32,6 +34,11 @@ export interface Planned extends Edit {
   readonly restores?: number;
   /** What is to be in force, from what is. */
   readonly next: (current: StoredSet) => Parts | Promise<Parts>;
+}
+
+/** What the last write compiled, so that the next compiles only what it changes. */
+export interface Memory {
+  known?: KnownRules;
 }
 
 function* chunks<T>(all: readonly T[]): Generator<readonly T[]> {
@@ -82,7 +89,7 @@ async function writeEntries(trx: Transaction<Tables>, version: number, differenc
  *
  * @throws ConflictError, RulesError, InputError, NoVersionError, DatabaseError; then nothing was written
  */
-export async function writeVersion({ db, shown, now }: Writing, planned: Planned): Promise<Written> {
+export async function writeVersion({ db, shown, now }: Writing, memory: Memory, planned: Planned): Promise<Written> {
   const { base, kind, restores, next } = planned;
   const author = checkText('author', planned.author, lengths.author);
   const reason = checkText('reason', planned.reason, lengths.reason);
@@ -90,8 +97,9 @@ export async function writeVersion({ db, shown, now }: Writing, planned: Planned
     const current = await readCurrent(db);
     await assertBase(db, base, current.version);
     const wanted = await next(current);
-    const { warnings } = compileStored(wanted, 'rules');
-    const differences = differencesOf(current, wanted);
+    const { warnings, compiled } = await inSlices(checkStored(wanted, { from: 'rules', known: memory.known }));
+    memory.known = compiled;
+    const differences = await inSlices(differencesOf(current, wanted));
     if (differences.length === 0) return { version: base, differences, warnings };
     const version = base + 1;
     const isWritten = await db.transaction().execute(async (trx) => {

@@ -24,7 +24,7 @@ export function tokensRepository(writing: Writing): TokensRepository {
   const { db } = writing;
   return {
     async create({ by, ...given }) {
-      const name = checkText('name', given.name, lengths.author);
+      const name = checkText('name', given.name, lengths.token);
       const role = checkOneOf('role', given.role, roles);
       const token = `${prefix}${randomBytes(bytes).toString('base64url')}`;
       let info: TokenInfo | undefined;
@@ -55,8 +55,12 @@ export function tokensRepository(writing: Writing): TokensRepository {
       const rows = await db.selectFrom('tokens').selectAll().orderBy('created_at', 'desc').orderBy('name').execute();
       return rows.map(infoOf);
     },
+    async hasAny() {
+      const row = await db.selectFrom('tokens').select('name').where('revoked_at', 'is', null).limit(1).executeTakeFirst();
+      return row !== undefined;
+    },
     revoke({ by, name }) {
-      checkText('name', name, lengths.author);
+      checkText('name', name, lengths.token);
       return recorded(writing, { by, what: 'token.revoke', detail: { name } }, async (trx, { set_by, set_at }) => {
         const query = trx
           .updateTable('tokens')

@@ -2,6 +2,8 @@ import type { Decision } from 'headgate';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { limiterMetrics, type Watched } from './limiter-metrics.js';
 import { ruleLabels } from './rule-labels.js';
+import { rulesMetrics } from './rules-metrics.js';
+import type { SourceState } from '../rules/source-state.js';
 import type { Traffic } from './traffic.js';
 import { trafficMetrics } from './traffic-metrics.js';
 
@@ -11,6 +13,9 @@ export interface Metrics {
   rulesRefused(): void;
   /** Adds metrics of what is made later. */
   add(register: (registry: Registry) => void): void;
+  exceptionsLoaded(): void;
+  /** A request that too many rules match. */
+  crowded(): void;
   text(): Promise<{ contentType: string; text: string }>;
 }
 
@@ -21,11 +26,12 @@ const mostRules = 1000;
  * Prometheus metrics in a registry of their own, with those of the traffic if it is watched. Labels have only values that configuration
  * bounds (outcomes, sources, shards) or, as rules come and go, a number here.
  */
-export function createMetrics(watched: Watched, traffic?: Traffic): Metrics {
+export function createMetrics(watched: Watched & { readonly rules?: () => SourceState }, traffic?: Traffic): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   limiterMetrics(registry, watched);
+  if (watched.rules !== undefined) rulesMetrics(registry, watched.rules);
   const countTraffic = traffic && trafficMetrics(registry, traffic);
   const labelOf = ruleLabels(mostRules);
   const decisions = new Counter({
@@ -39,6 +45,16 @@ export function createMetrics(watched: Watched, traffic?: Traffic): Metrics {
     name: 'headgate_rules_reload_total',
     help: 'Rules read, by result: ok, or refused (the rules in force stay).',
     labelNames: ['result'] as const,
+    registers,
+  });
+  const exceptions = new Counter({
+    name: 'headgate_exceptions_reload_total',
+    help: 'Changes of plans, overrides, exemptions or switches that were read.',
+    registers,
+  });
+  const crowded = new Counter({
+    name: 'headgate_too_many_rules_total',
+    help: 'Requests to the gate that were refused as more rules match them than are decided together: mend the rules.',
     registers,
   });
   const rules = new Gauge({ name: 'headgate_rules', help: 'Rules in force.', registers });
@@ -56,6 +72,8 @@ export function createMetrics(watched: Watched, traffic?: Traffic): Metrics {
     },
     rulesRefused: () => reloads.inc({ result: 'refused' }),
     add: (register) => register(registry),
+    exceptionsLoaded: () => exceptions.inc(),
+    crowded: () => crowded.inc(),
     async text() {
       await countTraffic?.();
       return { contentType: registry.contentType, text: await registry.metrics() };

@@ -1,37 +1,20 @@
-import {
-  concurrency,
-  consecutiveFailures,
-  createLimiter,
-  fixedWindow,
-  quota,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-  unlimited,
-  type Limit,
-  type RuleOptions,
-} from 'headgate';
+import type { Limit, RuleOptions } from 'headgate';
 import { trustProxies, type Trust } from 'headgate/http';
-import type { z } from 'zod';
+import { compileRule, field, isRecord, make, textOf, type CompiledRule, type Findings, type ServiceRule } from './compile-rule.js';
 import { RulesError, type Fault, type Places } from './faults.js';
-import { compileKey, compileSources, type KeyPart, type SourcePart } from './identify.js';
-import { compileMatch, type Match } from './match.js';
-import { matchSchema } from './match-schema.js';
-import { createMatcher, type Matcher } from './matcher.js';
-import { identifySchema, keySchema, limitSchema, rulesFileSchema, trustSchema, type Identify, type LimitEntry } from './schema.js';
+import { compileSources, type SourcePart } from './identify.js';
+import { crowdFaults } from './match-crowd.js';
+import { buildMatcher, type Matcher } from './matcher.js';
+import { frameSchema, identifySchema, trustSchema, type Identify } from './schema.js';
+import { atOnce, type Sliced } from './slices.js';
 
-/** A rule as the service uses it. */
-export interface ServiceRule {
-  readonly name: string;
-  readonly match: Match | undefined;
-  readonly key: readonly KeyPart[];
-  readonly missingKey: 'refuse' | 'skip';
-  readonly options: RuleOptions;
-}
+export { limitOf, type ServiceRule } from './compile-rule.js';
 
 /** Everything a rules source says, compiled. */
 export interface RuleSet {
   readonly rules: ReadonlyMap<string, ServiceRule>;
+  /** The same rules with what they were made of. */
+  readonly compiled: ReadonlyMap<string, CompiledRule>;
   /** What the library takes. */
   readonly options: Readonly<Record<string, RuleOptions>>;
   readonly trust: Trust;
@@ -48,48 +31,12 @@ export interface RuleSet {
   readonly warnings: readonly string[];
 }
 
-const makers: Record<string, (options: never) => Limit> = {
-  tokenBucket,
-  fixedWindow,
-  slidingWindow,
-  slidingLog,
-  quota,
-  concurrency,
-  consecutiveFailures,
-  unlimited: () => unlimited(),
-};
-
-function makeLimit(entry: LimitEntry): Limit {
-  const [[kind, options]] = Object.entries(entry).filter(([, value]) => value !== undefined) as [[string, never]];
-  const maker = makers[kind];
-  if (maker === undefined) throw new Error(`no such limit: ${kind}`);
-  return maker(options);
-}
-
-/**
- * A limit as a rules file says it.
- *
- * @throws Error that tells what is wrong
- */
-export function limitOf(value: unknown): Limit {
-  const parsed = limitSchema.safeParse(value);
-  if (!parsed.success) throw new Error(parsed.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '));
-  return makeLimit(parsed.data);
-}
-
 /** The limit in force for a plan. */
 export function limitInForce(set: RuleSet, name: string, plan: string | undefined): Limit | undefined {
   const options = set.rules.get(name)?.options;
   const plans = options?.plans;
   return (plan !== undefined && plans !== undefined && Object.hasOwn(plans, plan) ? plans[plan] : undefined) ?? options?.limit;
 }
-
-type Path = readonly PropertyKey[];
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Own fields only: a value may be anything that a file can say. */
-const field = (value: unknown, name: string): unknown => (isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined);
 
 const isEmpty = (value: unknown): boolean => value === undefined || value === 0 || (Array.isArray(value) && value.length === 0);
 
@@ -108,104 +55,83 @@ function planFaults(file: unknown, places: Places): Fault[] {
   );
 }
 
-/**
- * Compiles what a file says, collecting every fault: the schema's of the whole file, and for each part that is well formed by itself
- * also those that only show when it is made.
- *
- * @throws RulesError with all of them
- */
-export function compileRules(file: unknown, places: Places): RuleSet {
-  const parsed = rulesFileSchema.safeParse(file, { reportInput: true });
-  const faults: Fault[] = parsed.success ? [] : places.faultsOf(parsed.error.issues);
-  const warnings: string[] = [];
-
-  /** Makes a part, if it is there and well formed. A malformed one is a fault already, by the schema of the whole file. */
-  function make<S extends z.ZodType, T>(
-    { value, schema, path }: { value: unknown; schema: S; path: Path },
-    maker: (input: z.infer<S>) => T,
-  ): T | undefined {
-    const part = schema.safeParse(value);
-    if (value === undefined || !part.success) return undefined;
-    try {
-      return maker(part.data);
-    } catch (error) {
-      faults.push(places.fault(path, (error as Error).message));
-      return undefined;
-    }
-  }
-
-  function compileOptions(raw: Record<string, unknown>, at: (...path: string[]) => Path): RuleOptions | undefined {
-    const limit = make({ value: raw['limit'], schema: limitSchema, path: at('limit') }, makeLimit);
-    const rawPlans = isRecord(raw['plans']) ? Object.entries(raw['plans']) : [];
-    const plans = rawPlans.map(
-      ([plan, value]) => [plan, make({ value, schema: limitSchema, path: at('plans', plan) }, makeLimit)] as const,
-    );
-    if (limit === undefined || plans.some(([, value]) => value === undefined)) return undefined;
-    const options: Record<string, unknown> = { limit };
-    for (const name of ['mode', 'whenUnavailable', 'shadow', 'countRefused']) {
-      const value = field(raw, name);
-      if (value !== undefined) options[name] = value;
-    }
-    if (plans.length > 0) options['plans'] = Object.fromEntries(plans);
-    return options as unknown as RuleOptions;
-  }
-
-  function compileRule(raw: Record<string, unknown>, index: number): ServiceRule | undefined {
-    const at = (...path: string[]): Path => ['rules', index, ...path];
-    const name = String(raw['name']);
-    const options = compileOptions(raw, at);
-    const match = make({ value: raw['match'], schema: matchSchema, path: at('match', 'path') }, compileMatch);
-    const key = raw['key'] === undefined ? [] : make({ value: raw['key'], schema: keySchema, path: at('key') }, compileKey);
-    if (raw['match'] !== undefined && raw['key'] === undefined) {
-      faults.push(
-        places.fault(at(), 'a rule with "match" needs a "key": whose budget a request takes from; for one budget for all write key: ["*"]'),
+/** The rules of a file, each with a name of its own; those that are known need not be made again. */
+function* compileEach(entries: readonly unknown[], known: KnownRules, findings: Findings): Sliced<Map<string, CompiledRule>> {
+  const compiled = new Map<string, CompiledRule>();
+  const places = new Map<unknown, number>();
+  for (const [index, raw] of entries.entries()) {
+    yield;
+    const name = field(raw, 'name');
+    const before = places.get(name);
+    if (before !== undefined && name !== undefined) {
+      findings.faults.push(
+        findings.places.fault(['rules', index, 'name'], `rule number ${before + 1} has the same name; names are unique`),
       );
-    }
-    if (
-      raw['match'] !== undefined &&
-      [options?.limit, ...Object.values(options?.plans ?? {})].some((limit) => limit?.kind === 'consecutiveFailures')
-    ) {
-      const mend = 'is asked by name, without "match": the gate gives no id by which a success could be told';
-      faults.push(places.fault(at('match'), `a rule of consecutiveFailures ${mend}`));
-    }
-    if (key?.length === 1 && key[0]?.from === 'constant')
-      warnings.push(`rule ${JSON.stringify(name)}: its key is a constant, so all clients share one budget`);
-    if (!parsed.success || options === undefined || key === undefined) return undefined;
-    // The library's own validation of the rule as a whole.
-    try {
-      createLimiter({ rules: { [name]: options } });
-    } catch (error) {
-      faults.push(places.fault(at(), (error as Error).message.replace(/^rule "(?:[^"\\]|\\.)*"[.:] ?/, '')));
-      return undefined;
-    }
-    return { name, match, key, missingKey: raw['missingKey'] === 'skip' ? 'skip' : 'refuse', options };
+    } else if (isRecord(raw)) places.set(name, index);
+    const there = typeof name === 'string' ? known.get(name) : undefined;
+    const one = there?.text !== undefined && there.text === textOf(raw) ? there : compileRule(raw, index, findings);
+    if (one !== undefined) compiled.set(one.rule.name, one);
   }
+  return compiled;
+}
 
-  const rules = new Map<string, ServiceRule>();
-  const names = new Map<unknown, number>();
+/** Rules that were compiled before, by their names. */
+export type KnownRules = ReadonlyMap<string, CompiledRule>;
+
+const noneKnown: KnownRules = new Map();
+
+/**
+ * All that a file says, but for finding rules: enough to know that it has no faults.
+ *
+ * @throws RulesError with every fault: the schema's of the whole file, and for each part that is well formed by itself also those that only
+ * show when it is made
+ */
+export function* compileParts(file: unknown, places: Places, known: KnownRules = noneKnown): Sliced<Omit<RuleSet, 'matcher'>> {
+  const parsed = frameSchema.safeParse(file, { reportInput: true });
+  const faults: Fault[] = parsed.success ? [] : places.faultsOf(parsed.error.issues);
+  const findings = { places, faults };
   const entries = field(file, 'rules');
-  for (const [index, raw] of (Array.isArray(entries) ? (entries as unknown[]) : []).entries()) {
-    if (!isRecord(raw)) continue;
-    const before = names.get(raw['name']);
-    if (before !== undefined && raw['name'] !== undefined) {
-      faults.push(places.fault(['rules', index, 'name'], `rule number ${before + 1} has the same name; names are unique`));
-    } else names.set(raw['name'], index);
-    const rule = compileRule(raw, index);
-    if (rule) rules.set(rule.name, rule);
-  }
-  const identify: Identify = make({ value: field(file, 'identify'), schema: identifySchema, path: ['identify'] }, (given) => given) ?? {};
+  const compiled = yield* compileEach(Array.isArray(entries) ? (entries as unknown[]) : [], known, findings);
+  const given = { value: field(file, 'identify'), schema: identifySchema, path: ['identify'] };
+  const identify: Identify = make(given, (value) => value, findings) ?? {};
   const trusted = { value: field(field(file, 'identify'), 'trustProxies') ?? [], schema: trustSchema, path: ['identify', 'trustProxies'] };
-  const trust = make(trusted, trustProxies);
+  const trust = make(trusted, trustProxies, findings);
   faults.push(...planFaults(file, places));
+  if (faults.length === 0)
+    faults.push(
+      ...(yield* crowdFaults(
+        [...compiled.values()].map(({ rule }) => rule),
+        places,
+      )),
+    );
   if (faults.length > 0 || trust === undefined) throw new RulesError(faults.sort((a, b) => a.line - b.line));
+  const rules = new Map<string, ServiceRule>();
+  const warnings: string[] = [];
+  const options = Object.create(null) as Record<string, RuleOptions>;
+  for (const [name, one] of compiled) {
+    yield;
+    rules.set(name, one.rule);
+    warnings.push(...one.warnings);
+    // Without a prototype, so that `__proto__` is a name like any other.
+    options[name] = one.rule.options;
+  }
   const { apiKey = ['header:x-api-key', 'bearer'], account = ['header:x-account'], plan = [] } = identify;
   return {
     rules,
-    options: Object.fromEntries([...rules.values()].map(({ name, options }) => [name, options])),
+    compiled,
+    options,
     trust,
     ipv6Prefix: identify.ipv6Prefix ?? 64,
     sources: { apiKey: compileSources(apiKey), account: compileSources(account), plan: compileSources(plan) },
-    matcher: createMatcher(rules.values()),
     warnings,
   };
 }
+
+/** All that a file says, ready for use. @throws RulesError as `compileParts` */
+export function* compile(file: unknown, places: Places, known?: KnownRules): Sliced<RuleSet> {
+  const parts = yield* compileParts(file, places, known);
+  return { ...parts, matcher: yield* buildMatcher(parts.rules.values()) };
+}
+
+/** The same at once. @throws RulesError */
+export const compileRules = (file: unknown, places: Places): RuleSet => atOnce(compile(file, places));

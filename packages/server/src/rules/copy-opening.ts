@@ -3,8 +3,13 @@ import { RulesError } from './faults.js';
 
 /** What was read, as a text that can be kept, and as what is used. */
 export interface Snapshot<T> extends Versioned {
-  /** @throws RulesError if it has faults */
-  make(): T;
+  /**
+   * Whatever takes long is done in slices.
+   *
+   * @param before - what is in force: of that, what did not change need not be made again
+   * @throws RulesError if it has faults
+   */
+  make(before?: T): Promise<T>;
 }
 
 /** Something in the database, of which each server keeps a copy. */
@@ -29,11 +34,14 @@ export interface Opening<T> {
   readonly faulty: { readonly snapshot: Versioned; readonly error: RulesError } | undefined;
   /** Why the database cannot be used, if so. */
   readonly away: Error | undefined;
+  /** When a copy on disk was written, in milliseconds since 1970. */
+  readonly written: number | undefined;
 }
 
 interface Usable<T> {
   readonly snapshot: Snapshot<T>;
   readonly value: T;
+  readonly written?: number;
 }
 
 async function fromDisk<T>(disk: DiskCopy | undefined, parse: Copied<T>['parse']): Promise<Usable<T> | { readonly problem: string }> {
@@ -42,7 +50,7 @@ async function fromDisk<T>(disk: DiskCopy | undefined, parse: Copied<T>['parse']
   if ('problem' in loaded) return loaded;
   try {
     const snapshot = parse(loaded);
-    return { snapshot, value: snapshot.make() };
+    return { snapshot, value: await snapshot.make(), written: loaded.written };
   } catch (error) {
     return { problem: `the copy ${disk.file} cannot be used: ${(error as Error).message}` };
   }
@@ -72,16 +80,17 @@ export async function openFirst<T>(copied: Copied<T>, disk: DiskCopy | undefined
   if (read instanceof Error) error = read;
   else {
     try {
-      return { value: read.snapshot.make(), ...read, from: 'database', faulty: undefined, away: undefined };
+      return { value: await read.snapshot.make(), ...read, from: 'database', faulty: undefined, away: undefined, written: undefined };
     } catch (fault) {
       error = fault as Error;
     }
   }
   const { otherwise } = copied;
   const kept = await fromDisk(disk, copied.parse);
-  const usable = 'problem' in kept && otherwise !== undefined ? { snapshot: otherwise, value: otherwise.make() } : kept;
+  const usable: Awaited<ReturnType<typeof fromDisk<T>>> =
+    'problem' in kept && otherwise !== undefined ? { snapshot: otherwise, value: await otherwise.make() } : kept;
   if (!('problem' in usable)) {
-    const begun = { ...usable, from: 'disk' as const };
+    const begun = { written: undefined, ...usable, from: 'disk' as const };
     if (error instanceof RulesError && !(read instanceof Error))
       return { ...begun, edition: read.edition, faulty: { snapshot: read.snapshot, error }, away: undefined };
     return { ...begun, edition: undefined, faulty: undefined, away: error };

@@ -14,7 +14,8 @@ export interface CopyOptions {
 }
 
 export interface CopyWatch<T> {
-  readonly onValue: (value: T) => void;
+  /** A promise that it answers is waited for: until then the one before is in force. */
+  readonly onValue: (value: T) => unknown;
   /** Once for each faulty content of the database; what is in force stays. */
   readonly onFault: (error: RulesError) => void;
   /** Once when the database cannot be used any more (why), and once when it can again (undefined). What is in force stays. */
@@ -30,6 +31,11 @@ export interface CopyState {
   readonly from: 'database' | 'disk';
   /** Whether the database could be used when it was last asked. */
   readonly isReachable: boolean;
+  /**
+   * When it was read or found to be the same last, in milliseconds since 1970; of a copy on disk when that was written. Undefined: what is in
+   * force was never stored.
+   */
+  readonly confirmed: number | undefined;
 }
 
 export interface Copy<T> {
@@ -63,13 +69,16 @@ function keeper(disk: DiskCopy | undefined, onDiskFault: CopyWatch<unknown>['onD
  */
 export async function openCopy<T>(copied: Copied<T>, { changes, timing, disk }: CopyOptions): Promise<Copy<T>> {
   let opening: Opening<T> | undefined = await openFirst(copied, disk);
-  const { value, edition, snapshot, from, away, faulty } = opening;
-  let state: CopyState = { version: snapshot.version, from, isReachable: away === undefined };
+  const { value, edition, snapshot, from, away, faulty, written } = opening;
+  const confirmed = from === 'database' ? timing.now() : written;
+  let state: CopyState = { version: snapshot.version, from, isReachable: away === undefined, confirmed };
+  let current = value;
   let inForce = printOf(snapshot);
   let refused = faulty && printOf(faulty.snapshot);
 
   function watch({ onValue, onFault, onReach, onDiskFault }: CopyWatch<T>): () => void {
     const keep = keeper(disk, onDiskFault);
+    let isStopped = false;
 
     async function read(): Promise<void> {
       const next = await copied.read();
@@ -79,24 +88,28 @@ export async function openCopy<T>(copied: Copied<T>, { changes, timing, disk }: 
       if (print !== inForce) {
         let made: T;
         try {
-          made = next.make();
+          made = await next.make(current);
         } catch (error) {
           if (!(error instanceof RulesError)) throw error;
           refused = print;
           onFault(error);
           return;
         }
-        inForce = print;
+        if (isStopped) return;
         keep(next);
-        onValue(made);
+        await onValue(made);
+        current = made;
+        inForce = print;
       }
-      state = { ...state, version: next.version, from: 'database' };
+      state = { ...state, version: next.version };
     }
 
     function onLook(error: Error | undefined): void {
       const isReachable = error === undefined;
       if (isReachable !== state.isReachable) onReach?.(error);
       state = { ...state, isReachable };
+      // Unless it has faults, what the database holds is what is in force.
+      if (isReachable && refused === undefined) state = { ...state, from: 'database', confirmed: timing.now() };
     }
 
     if (opening?.faulty) onFault(opening.faulty.error);
@@ -104,7 +117,11 @@ export async function openCopy<T>(copied: Copied<T>, { changes, timing, disk }: 
     if (opening?.from === 'database') keep(opening.snapshot);
     // What it holds is large, and not needed any more.
     opening = undefined;
-    return follow({ edition: copied.edition, read }, { changes, timing, known: edition, onLook });
+    const stop = follow({ edition: copied.edition, read }, { changes, timing, known: edition, onLook });
+    return () => {
+      isStopped = true;
+      stop();
+    };
   }
 
   return { value, state: () => state, watch };

@@ -3,10 +3,11 @@ import { openCopy, type CopyOptions, type CopyState, type CopyWatch } from './co
 import type { Snapshot } from './copy-opening.js';
 import type { Versioned } from './disk-copy.js';
 import type { Parts, RulesRepository } from './repository.js';
+import { inSlices, type Sliced } from './slices.js';
 import { compileStored } from './stored-set.js';
 
 export interface RulesDatabaseWatch extends Pick<CopyWatch<RuleSet>, 'onFault' | 'onReach' | 'onDiskFault'> {
-  readonly onRules: (rules: RuleSet) => void;
+  readonly onRules: CopyWatch<RuleSet>['onValue'];
 }
 
 /** Used like the source of a file. */
@@ -20,17 +21,32 @@ export interface RulesDatabaseSource {
 
 const sorted = (map: ReadonlyMap<string, unknown>): [string, unknown][] => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 
-function snapshotOf(version: number, parts: Parts, from: string): Snapshot<RuleSet> {
-  return {
-    version,
-    text: JSON.stringify({ version, rules: sorted(parts.rules), blocks: sorted(parts.blocks) }),
-    make: () => compileStored(parts, from),
-  };
+/** As JSON, in slices. */
+function* textOf(version: number, { rules, blocks }: Parts): Sliced<string> {
+  const texts: string[] = [];
+  for (const rule of sorted(rules)) {
+    yield;
+    texts.push(JSON.stringify(rule));
+  }
+  return `{"version":${version},"rules":[${texts.join(',')}],"blocks":${JSON.stringify(sorted(blocks))}}`;
 }
+
+interface Told {
+  readonly version: number;
+  /** In faults. */
+  readonly from: string;
+  readonly text: string;
+}
+
+const snapshotOf = (parts: Parts, { version, from, text }: Told): Snapshot<RuleSet> => ({
+  version,
+  text,
+  make: (before) => inSlices(compileStored(parts, { from, known: before?.compiled })),
+});
 
 function parsed({ text }: Versioned): Snapshot<RuleSet> {
   const { version, rules, blocks } = JSON.parse(text) as { version: number; rules: [string, unknown][]; blocks: [string, unknown][] };
-  return snapshotOf(version, { rules: new Map(rules), blocks: new Map(blocks) }, `copy of version ${version}`);
+  return snapshotOf({ rules: new Map(rules), blocks: new Map(blocks) }, { version, from: `copy of version ${version}`, text });
 }
 
 /**
@@ -46,7 +62,8 @@ export async function openRulesDatabase(repository: RulesRepository, options: Co
       edition: repository.edition,
       async read() {
         const set = await repository.current();
-        return snapshotOf(set.version, set, `database, version ${set.version}`);
+        const { version } = set;
+        return snapshotOf(set, { version, from: `database, version ${version}`, text: await inSlices(textOf(version, set)) });
       },
       parse: parsed,
     },

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 const format = 1;
@@ -30,8 +30,8 @@ export interface Versioned {
 /** A copy of what a database held, to start from while that is away. */
 export interface DiskCopy {
   readonly file: string;
-  /** The copy, or why there is none that can be used. */
-  load(): Promise<Versioned | { readonly problem: string }>;
+  /** The copy and when it was written, in milliseconds since 1970; or why there is none that can be used. */
+  load(): Promise<(Versioned & { readonly written: number }) | { readonly problem: string }>;
   /**
    * Replaces it as a whole: a power cut leaves the old one or the new one. What is asked while it writes is written next, only the last of it.
    *
@@ -104,7 +104,8 @@ export function diskCopy(of: CopyOf): DiskCopy {
     file,
     async load() {
       try {
-        return checked(await readFile(file, 'utf8'), of);
+        const found = checked(await readFile(file, 'utf8'), of);
+        return 'problem' in found ? found : { ...found, written: Math.floor((await stat(file)).mtimeMs) };
       } catch (error) {
         const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
         return { problem: code === 'ENOENT' ? `there is no copy ${file} yet` : `the copy ${file} cannot be read (${code})` };

@@ -1,19 +1,13 @@
-import { createLimiter, unlimited, type Limit, type RuleOptions } from 'headgate';
-import { trustProxies, trustsPeer, type Trust } from 'headgate/http';
-import { limitOf, type RuleSet, type ServiceRule } from './compile.js';
-import type { Exceptions, Exemption, Override } from './exceptions.js';
+import { unlimited, type Limit, type RuleOptions } from 'headgate';
+import type { RuleSet, ServiceRule } from './compile.js';
+import { everyRule, holds, type Customer } from './customer.js';
+import { strayWarnings } from './exceptions-stray.js';
+import type { CustomerPlan, Exceptions } from './exceptions.js';
+import { exemptionsByRule, isExempt, type ExemptionsByRule } from './exempting.js';
+import { fitOverrides, readOverrides, type Limited, type StoredOverrides } from './overriding.js';
+import { atOnce, type Sliced } from './slices.js';
 
-/** Who is asked about: a rule's key, the plan that the request brings, and other names the customer goes by. */
-export interface Customer {
-  readonly rule: string;
-  readonly key: string;
-  /** As the request says it; goes before the one that is stored. */
-  readonly plan?: string | undefined;
-  /** Where the plan is looked up too, if it is not by the key: an account, an API key. */
-  readonly names?: readonly string[];
-  /** The client's address, for exemptions; where it is not known, the key of a rule that counts by addresses is. */
-  readonly address?: string | undefined;
-}
+export type { Customer } from './customer.js';
 
 /** Rules with what differs from them for some. */
 export interface Excepted {
@@ -23,6 +17,8 @@ export interface Excepted {
   planOf(customer: Customer): string | undefined;
   /** What is stored and cannot be used: each says which, and why. */
   readonly faults: readonly string[];
+  /** What is allowed but may not be meant, in the rules and in what differs from them. */
+  readonly warnings: readonly string[];
 }
 
 /** Begins the plans of ours. What a request tells may begin so too: it is taken for no plan, else a client could exempt himself. */
@@ -30,169 +26,119 @@ const ours = '\0';
 const exempt = `${ours}exempt`;
 const overrideOf = (customer: string): string => `${ours}override ${customer}`;
 
-/** Stands for all rules. */
-const everyRule = '*';
-
 const nothing: Exceptions = { plans: [], overrides: [], exemptions: [], shadows: [] };
 
-interface Ending {
-  readonly until: number | null;
+/** What differs, as it is looked up. */
+interface Prepared {
+  readonly of: Exceptions;
+  readonly overrides: StoredOverrides;
+  readonly exempted: ExemptionsByRule;
+  readonly switches: ReadonlyMap<string, boolean>;
+  readonly plans: ReadonlyMap<string, CustomerPlan>;
 }
 
-const holds = ({ until }: Ending, now: number): boolean => until === null || until > now;
-
-/** Addresses that are exempt until the same time. */
-interface Addresses extends Ending {
-  readonly addresses: Trust;
-}
-
-interface RuleExemptions {
-  readonly keys: Map<string, Ending>;
-  readonly addresses: Addresses[];
-}
-
-function exemptionsByRule(exemptions: readonly Exemption[]): Map<string, RuleExemptions> {
-  const byRule = new Map<string, RuleExemptions>();
-  const cidrs = new Map<string, { rule: string; until: number | null; subjects: string[] }>();
-  const ofRule = (rule: string): RuleExemptions => {
-    const known = byRule.get(rule) ?? { keys: new Map(), addresses: [] };
-    byRule.set(rule, known);
-    return known;
-  };
-  for (const { rule, kind, subject, until } of exemptions) {
-    if (kind === 'key') ofRule(rule).keys.set(subject, { until });
-    else {
-      const name = `${until} ${rule}`;
-      const together = cidrs.get(name) ?? { rule, until, subjects: [] };
-      together.subjects.push(subject);
-      cidrs.set(name, together);
-    }
+function* prepare(of: Exceptions, before: Prepared | undefined): Sliced<Prepared> {
+  const overrides = yield* readOverrides(of.overrides, before?.overrides);
+  const exempted = exemptionsByRule(of.exemptions);
+  yield;
+  const plans = new Map<string, CustomerPlan>();
+  for (const plan of of.plans) {
+    yield;
+    plans.set(plan.customer, plan);
   }
-  for (const { rule, until, subjects } of cidrs.values()) ofRule(rule).addresses.push({ until, addresses: trustProxies(subjects) });
-  return byRule;
+  return { of, overrides, exempted, switches: new Map(of.shadows.map(({ rule, on }) => [rule, on])), plans };
 }
 
-type Limited = Ending & { readonly limit: Limit };
-
-/**
- * Whether the rule can have this limit as a plan. It could when the override was set, but the rule may have changed since; one that is wrong must
- * not keep all rules out of force.
- *
- * @throws Error that tells why not
- */
-function assertFits({ name, match, options }: ServiceRule, limit: Limit): void {
-  if (match !== undefined && limit.kind === 'consecutiveFailures')
-    throw new Error('consecutiveFailures is for rules without "match": the gate gives no id by which a success could be told');
-  createLimiter({ rules: { [name]: { ...options, plans: { override: limit } } } });
+/** What of a rule differs, and what it becomes by that. */
+interface Applied {
+  readonly own: ReadonlyMap<string, unknown> | undefined;
+  readonly shadow: boolean | undefined;
+  readonly isExempted: boolean;
+  readonly rule: ServiceRule;
+  readonly limits: ReadonlyMap<string, Limited> | undefined;
+  readonly faults: readonly string[];
 }
 
-/** Overrides by rule and customer, each with its limit; what cannot be used is told. */
-function overridesByRule(overrides: readonly Override[], rules: RuleSet, faults: string[]): Map<string, Map<string, Limited>> {
-  const byRule = new Map<string, Map<string, Limited>>();
-  // There may be 100,000 overrides: whether a limit fits depends on its kind, and only under sync on its window.
-  const fitting = new Set<string>();
-  for (const { rule, customer, limit: written, until } of overrides) {
-    const of = rules.rules.get(rule);
-    if (of === undefined) continue;
-    try {
-      const limit = limitOf(written);
-      const alike = `${typeof of.options.mode === 'object' ? JSON.stringify(limit) : limit.kind} ${rule}`;
-      if (!fitting.has(alike)) assertFits(of, limit);
-      fitting.add(alike);
-      const ofRule = byRule.get(rule) ?? new Map<string, Limited>();
-      ofRule.set(customer, { until, limit });
-      byRule.set(rule, ofRule);
-    } catch (error) {
-      faults.push(`an override of rule ${JSON.stringify(rule)} cannot be used: ${(error as Error).message}`);
-    }
+function* applyTo(rule: ServiceRule, { overrides, exempted, switches }: Prepared, before: Applied | undefined): Sliced<Applied> {
+  const { name, options } = rule;
+  const own = overrides.byRule.get(name);
+  const shadow = switches.get(name) ?? switches.get(everyRule);
+  const isExempted = exempted.has(name) || exempted.has(everyRule);
+  if (before !== undefined && before.own === own && before.shadow === shadow && before.isExempted === isExempted) return before;
+  const differs = { own, shadow, isExempted };
+  if (own === undefined && shadow === undefined && !isExempted) return { ...differs, rule, limits: undefined, faults: [] };
+  const { limits, faults } = yield* fitOverrides(rule, own ?? new Map());
+  const plans: Record<string, Limit> = { ...options.plans };
+  for (const [customer, { limit }] of limits) {
+    yield;
+    plans[overrideOf(customer)] = limit;
   }
-  return byRule;
+  if (isExempted) plans[exempt] = unlimited();
+  const changed: RuleOptions = { ...options, ...(shadow !== undefined && { shadow }), plans: Object.freeze(plans) };
+  return { ...differs, rule: { ...rule, options: Object.freeze(changed) }, limits, faults };
 }
 
-/** The first and last address of an IPv6 key, which is the /64 of a client; else the text itself. */
-function addressesOf(key: string): readonly string[] {
-  const [, network] = /^([0-9a-f:]*)::\/64$/.exec(key) ?? [];
-  if (network === undefined) return [key];
-  const groups = network === '' ? [] : network.split(':');
-  const zeros = Array.from({ length: Math.max(0, 4 - groups.length) }, () => '0');
-  return [`${network}::`, [...groups, ...zeros, 'ffff', 'ffff', 'ffff', 'ffff'].join(':')];
+/** Puts rules together with what differs from them, again for every change: what did not change is not made anew. Not twice at a time. */
+export interface Excepting {
+  /** An override or exemption is a plan of the rule that only we can name, so the library keeps the units used when it begins or ends. */
+  apply(set: RuleSet, exceptions: Exceptions): Sliced<Excepted>;
 }
 
-/** Whether a rule's keys are addresses: of others a client may choose the text, and could choose an address that is exempt. */
-const countsAddresses = ({ key }: ServiceRule): boolean => key.length === 0 || (key.length === 1 && key[0]?.from === 'ip');
+/** @param nowMs - the time by which ends are reckoned, milliseconds since 1970 */
+export function excepting(nowMs: () => number): Excepting {
+  let prepared: Prepared | undefined;
+  const applied = new WeakMap<ServiceRule, Applied>();
 
-/**
- * Rules with plans, overrides, exemptions and switches applied. An override or exemption is a plan of the rule that only we can name, so the
- * library keeps the units used when it begins or ends.
- *
- * @param nowMs - the time by which ends are reckoned, milliseconds since 1970
- */
-export function withExceptions(set: RuleSet, { plans, overrides, exemptions, shadows }: Exceptions, nowMs: () => number): Excepted {
-  const faults: string[] = [];
-  const limits = overridesByRule(overrides, set, faults);
-  const exempted = exemptionsByRule(exemptions);
-  const switches = new Map(shadows.map(({ rule, on }) => [rule, on]));
-  const stored = new Map(plans.map((plan) => [plan.customer, plan]));
+  function* apply(set: RuleSet, exceptions: Exceptions): Sliced<Excepted> {
+    if (prepared?.of !== exceptions) prepared = yield* prepare(exceptions, prepared);
+    const differing = prepared;
+    const rules = new Map<string, ServiceRule>();
+    const limits = new Map<string, ReadonlyMap<string, Limited>>();
+    const options = Object.create(null) as Record<string, RuleOptions>;
+    const faults: string[] = [];
+    for (const [name, rule] of set.rules) {
+      yield;
+      const one = yield* applyTo(rule, differing, applied.get(rule));
+      applied.set(rule, one);
+      rules.set(name, one.rule);
+      options[name] = one.rule.options;
+      if (one.limits !== undefined && one.limits.size > 0) limits.set(name, one.limits);
+      faults.push(...one.faults);
+    }
+    const stray = yield* strayWarnings(set, exceptions, nowMs());
+    const { exempted, plans } = differing;
 
-  function optionsOf({ name, options }: ServiceRule): RuleOptions {
-    const shadow = switches.get(name) ?? switches.get(everyRule);
-    const own = limits.get(name);
-    const isExempted = exempted.has(name) || exempted.has(everyRule);
-    if (shadow === undefined && own === undefined && !isExempted) return options;
-    const ownPlans = [...(own ?? [])].map(([customer, { limit }]) => [overrideOf(customer), limit] as const);
+    function storedPlan({ key, names = [] }: Customer, now: number): string | undefined {
+      for (const name of [key, ...names]) {
+        const found = plans.get(name);
+        if (found !== undefined && holds(found, now)) return found.plan;
+      }
+      return undefined;
+    }
+
+    const isPlain = exempted.size === 0 && limits.size === 0 && plans.size === 0;
     return {
-      ...options,
-      ...(shadow !== undefined && { shadow }),
-      plans: { ...options.plans, ...Object.fromEntries(ownPlans), ...(isExempted && { [exempt]: unlimited() }) },
+      rules: { ...set, rules, options },
+      faults,
+      warnings: [...set.warnings, ...stray],
+      planOf(customer) {
+        const told = customer.plan?.startsWith(ours) === true ? undefined : customer.plan;
+        if (isPlain) return told;
+        const now = nowMs();
+        if (exempted.size > 0 && isExempt(set, exempted, { customer, now })) return exempt;
+        const override = limits.get(customer.rule)?.get(customer.key);
+        if (override !== undefined && holds(override, now)) return overrideOf(customer.key);
+        return told ?? storedPlan(customer, now);
+      },
     };
   }
 
-  function addressesFor({ rule, key, address }: Customer): readonly string[] {
-    if (address !== undefined) return [address];
-    const of = set.rules.get(rule);
-    return of !== undefined && countsAddresses(of) ? addressesOf(key) : [];
-  }
-
-  function isExempt(customer: Customer, now: number): boolean {
-    const { rule, key } = customer;
-    for (const name of [rule, everyRule]) {
-      const of = exempted.get(name);
-      if (of === undefined) continue;
-      const byKey = of.keys.get(key);
-      if (byKey !== undefined && holds(byKey, now)) return true;
-      if (of.addresses.length === 0) continue;
-      const found = addressesFor(customer);
-      const includes = ({ addresses, ...ending }: Addresses): boolean =>
-        holds(ending, now) && found.length > 0 && found.every((address) => trustsPeer(addresses, address));
-      if (of.addresses.some(includes)) return true;
-    }
-    return false;
-  }
-
-  function storedPlan({ key, names = [] }: Customer, now: number): string | undefined {
-    for (const name of [key, ...names]) {
-      const found = stored.get(name);
-      if (found !== undefined && holds(found, now)) return found.plan;
-    }
-    return undefined;
-  }
-
-  const rules = new Map([...set.rules].map(([name, rule]) => [name, { ...rule, options: optionsOf(rule) }]));
-  const isPlain = exempted.size === 0 && limits.size === 0 && stored.size === 0;
-  return {
-    rules: { ...set, rules, options: Object.fromEntries([...rules].map(([name, { options }]) => [name, options])) },
-    faults,
-    planOf(customer) {
-      const told = customer.plan?.startsWith(ours) === true ? undefined : customer.plan;
-      if (isPlain) return told;
-      const now = nowMs();
-      if (exempted.size > 0 && isExempt(customer, now)) return exempt;
-      const override = limits.get(customer.rule)?.get(customer.key);
-      if (override !== undefined && holds(override, now)) return overrideOf(customer.key);
-      return told ?? storedPlan(customer, now);
-    },
-  };
+  return { apply };
 }
+
+/** Rules with what differs from them, once and at once. */
+export const withExceptions = (set: RuleSet, exceptions: Exceptions, nowMs: () => number): Excepted =>
+  atOnce(excepting(nowMs).apply(set, exceptions));
 
 /** Rules of which nothing differs for anybody: those of a file. */
 export const withoutExceptions = (set: RuleSet): Excepted => withExceptions(set, nothing, () => 0);

@@ -4,7 +4,7 @@ import type { Versioned } from './disk-copy.js';
 import type { Exceptions, ExceptionsReader } from './exceptions.js';
 
 function snapshotOf(version: string | number, exceptions: Exceptions): Snapshot<Exceptions> {
-  return { version, text: JSON.stringify(exceptions), make: () => exceptions };
+  return { version, text: JSON.stringify(exceptions), make: () => Promise.resolve(exceptions) };
 }
 
 function parsed({ version, text }: Versioned): Snapshot<Exceptions> {

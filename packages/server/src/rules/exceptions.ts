@@ -68,9 +68,9 @@ export interface PlansRepository {
 }
 
 /**
- * Overrides: at most 100,000. A rule must be there when one is set; one whose rule is removed later has no effect until it is back.
+ * Overrides: at most 100,000. One of a rule that is not there has no effect until it is.
  *
- * @throws InputError, DatabaseError; RulesError if the rule cannot have this limit; then nothing was written
+ * @throws InputError, DatabaseError; RulesError if this is no limit, or the rule cannot have it; then nothing was written
  */
 export interface OverridesRepository {
   /** In the order of rules and customers, from the one after `after` on. */
@@ -88,8 +88,8 @@ export interface OverridesRepository {
  * @throws InputError, DatabaseError; then nothing was written
  */
 export interface ExemptionsRepository {
-  /** All, in the order of rules, kinds and subjects. */
-  list(): Promise<Exemption[]>;
+  /** In the order of rules, kinds and subjects, from the one after `after` on. */
+  list(page: Page & { readonly after?: Pick<Exemption, 'rule' | 'kind' | 'subject'> }): Promise<Exemption[]>;
   set(exemption: Setting<Exemption>): Promise<void>;
   /** Answers whether there was one. */
   remove(which: By & Pick<Exemption, 'rule' | 'kind' | 'subject'>): Promise<boolean>;

@@ -4,7 +4,9 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RuleSet } from './compile.js';
 import { RulesError } from './faults.js';
-import { largestFile, loadRules } from './load.js';
+import { largestFile, load } from './load.js';
+import { inSlices } from './slices.js';
+import { systemTiming, type Timing } from './timing.js';
 
 /** Between looks at the file, in milliseconds: a change is noticed within a second even where the system sends no events. */
 const lookEveryMs = 400;
@@ -44,19 +46,29 @@ async function readSettled(file: string, before: Content): Promise<Content> {
   return content;
 }
 
-function compile(file: string, content: Content): RuleSet {
+async function compile(file: string, content: Content, before?: RuleSet): Promise<RuleSet> {
   if ('problem' in content) throw new RulesError([{ file, line: 1, message: content.problem }]);
-  return loadRules(file, content.text);
+  return inSlices(load(file, content.text, before?.compiled));
 }
 
 export interface FileWatch {
-  readonly onRules: (rules: RuleSet) => void;
+  /** A promise that it answers is waited for before the file is looked at again. */
+  readonly onRules: (rules: RuleSet) => unknown;
   /** Once for each faulty content; the rules in force stay. */
   readonly onFault: (error: RulesError) => void;
 }
 
+/** How the file stands to what is in force. */
+export interface FileState {
+  /** When it was read, or found to be the same, last; in milliseconds since 1970. */
+  readonly confirmed: number;
+  /** Whether it could be read when it was looked at last. */
+  readonly isReachable: boolean;
+}
+
 export interface RulesFileSource {
   readonly rules: RuleSet;
+  state(): FileState;
   /** Watches for other content; the function returned stops it. */
   watch(on: FileWatch): () => void;
 }
@@ -67,30 +79,41 @@ export interface RulesFileSource {
  *
  * @throws RulesError with every fault
  */
-export async function openRulesFile(file: string): Promise<RulesFileSource> {
+export async function openRulesFile(file: string, { now }: Pick<Timing, 'now'> = systemTiming): Promise<RulesFileSource> {
   let last = await read(file);
-  const rules = compile(file, last);
+  const rules = await compile(file, last);
+  let current = rules;
+  let isInForce = true;
+  let state: FileState = { confirmed: now(), isReachable: true };
 
   function watchFile({ onRules, onFault }: FileWatch): () => void {
     let looking = false;
     let again = false;
     let stopped = false;
 
+    async function use(content: Content): Promise<void> {
+      last = content;
+      isInForce = false;
+      try {
+        const next = await compile(file, content, current);
+        if (stopped) return;
+        await onRules(next);
+        current = next;
+        isInForce = true;
+      } catch (error) {
+        onFault(error instanceof RulesError ? error : new RulesError([{ file, line: 1, message: (error as Error).message }]));
+      }
+    }
+
     async function look(): Promise<void> {
       again = looking;
       if (looking || stopped) return;
       looking = true;
       const content = await readSettled(file, last);
+      if (!stopped && !isSame(content, last)) await use(content);
+      state = { confirmed: isInForce ? now() : state.confirmed, isReachable: 'text' in content };
       looking = false;
-      if (stopped) return;
       if (again) void look();
-      if (isSame(content, last)) return;
-      last = content;
-      try {
-        onRules(compile(file, content));
-      } catch (error) {
-        onFault(error instanceof RulesError ? error : new RulesError([{ file, line: 1, message: (error as Error).message }]));
-      }
     }
 
     const timer = setInterval(() => void look(), lookEveryMs);
@@ -106,7 +129,7 @@ export async function openRulesFile(file: string): Promise<RulesFileSource> {
     };
   }
 
-  return { rules, watch: watchFile };
+  return { rules, state: () => state, watch: watchFile };
 }
 
 function attempt<T>(make: () => T): T | undefined {

@@ -53,5 +53,5 @@ export function checkOneOf<T extends string>(field: string, value: unknown, know
   return found;
 }
 
-/** What author, customer or key may be: what an index of PostgreSQL takes (2,700 bytes) with a rule's name beside it. */
-export const lengths = { author: [1, 200], reason: [0, 1000], key: [1, 512], plan: [1, 128], page: [1, 1000] } as const;
+/** What author, token (whose name is the author's), customer or key may be: what an index of PostgreSQL takes (2,700 bytes) with a rule's name beside it. */
+export const lengths = { author: [1, 200], token: [1, 200], reason: [0, 1000], key: [1, 512], plan: [1, 128], page: [1, 1000] } as const;

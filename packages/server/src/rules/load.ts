@@ -1,6 +1,7 @@
 import { LineCounter, parseDocument } from 'yaml';
-import { compileRules, type RuleSet } from './compile.js';
+import { compile, type KnownRules, type RuleSet } from './compile.js';
 import { Places, RulesError, type Fault } from './faults.js';
+import { atOnce, type Sliced } from './slices.js';
 
 /** A rules file larger than this is a mistake. */
 export const largestFile = 4 * 1024 * 1024;
@@ -13,7 +14,7 @@ const mostAliases = 100;
  *
  * @throws RulesError with every fault at once, each with file, line, rule and the mend
  */
-export function loadRules(file: string, text: string): RuleSet {
+export function* load(file: string, text: string, known?: KnownRules): Sliced<RuleSet> {
   const whole = (message: string): Fault => ({ file, line: 1, message });
   if (text.length > largestFile) throw new RulesError([whole(`the file is larger than ${largestFile} bytes; is it the right one?`)]);
   const lines = new LineCounter();
@@ -40,5 +41,9 @@ export function loadRules(file: string, text: string): RuleSet {
   }
   if (value === null || value === undefined)
     throw new RulesError([whole('the file is empty; an empty file is not "no limits": write at least one rule')]);
-  return compileRules(value, places);
+  yield;
+  return yield* compile(value, places, known);
 }
+
+/** The same at once. @throws RulesError */
+export const loadRules = (file: string, text: string): RuleSet => atOnce(load(file, text));

@@ -1,3 +1,5 @@
+import type { Sliced } from './slices.js';
+
 /** What a rule may ask of a request beside its path. */
 export type Dimension = 'method' | 'host' | 'header' | 'plan';
 
@@ -62,10 +64,16 @@ function chosen(candidates: readonly Candidate[], dimension: Dimension): (Condit
   );
 }
 
+interface Choice {
+  readonly dimension: Dimension;
+  readonly conditions: readonly (Condition | undefined)[];
+}
+
 /** The dimension after which the fewest rules are left in the worst case. */
-function bestChoice(candidates: readonly Candidate[]): { dimension: Dimension; conditions: (Condition | undefined)[] } | undefined {
-  let best: { dimension: Dimension; conditions: (Condition | undefined)[]; left: number } | undefined;
+function* bestChoice(candidates: readonly Candidate[]): Sliced<Choice | undefined> {
+  let best: (Choice & { readonly left: number }) | undefined;
   for (const dimension of dimensions) {
+    yield;
     const conditions = chosen(candidates, dimension);
     const asking = conditions.filter((condition) => condition !== undefined);
     if (asking.length === 0) continue;
@@ -76,12 +84,14 @@ function bestChoice(candidates: readonly Candidate[]): { dimension: Dimension; c
 }
 
 /** Builds the index of rules in time near to their number. */
-export function buildIndex(candidates: readonly Candidate[]): MatchIndex {
-  const choice = candidates.length <= few ? undefined : bestChoice(candidates);
+export function* buildIndex(candidates: readonly Candidate[]): Sliced<MatchIndex> {
+  yield;
+  const choice = candidates.length <= few ? undefined : yield* bestChoice(candidates);
   if (choice === undefined) return { candidates, split: undefined };
   const groups = new Map<string, { condition: Condition; members: Candidate[] }>();
   const rest: Candidate[] = [];
   for (const [index, candidate] of candidates.entries()) {
+    if (index % 256 === 0) yield;
     const condition = choice.conditions[index];
     if (condition === undefined) {
       rest.push(candidate);
@@ -93,14 +103,14 @@ export function buildIndex(candidates: readonly Candidate[]): MatchIndex {
   }
   const byKey = new Map<string, MatchIndex[]>();
   for (const { condition, members } of groups.values()) {
-    const inner = buildIndex(members);
+    const inner = yield* buildIndex(members);
     for (const key of condition.keys) {
       const there = byKey.get(key);
       if (there === undefined) byKey.set(key, [inner]);
       else there.push(inner);
     }
   }
-  return { candidates: [], split: { dimension: choice.dimension, byKey, rest: rest.length === 0 ? undefined : buildIndex(rest) } };
+  return { candidates: [], split: { dimension: choice.dimension, byKey, rest: rest.length === 0 ? undefined : yield* buildIndex(rest) } };
 }
 
 function passes({ dimension, keys }: Condition, facts: Facts): boolean {

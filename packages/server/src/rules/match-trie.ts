@@ -1,5 +1,6 @@
 import { buildIndex, type Candidate, type MatchIndex } from './match-index.js';
 import type { PathPattern } from './match-path.js';
+import type { Sliced } from './slices.js';
 
 /** A place in the tree of all patterns: those that begin with the same segments share it. */
 export interface TrieNode {
@@ -18,12 +19,13 @@ export interface Routed extends Candidate {
   readonly path: PathPattern;
 }
 
-function build(routed: readonly Routed[], depth: number): TrieNode {
+function* build(routed: readonly Routed[], depth: number): Sliced<TrieNode> {
   const ends: Routed[] = [];
   const belows: Routed[] = [];
   const parameters: Routed[] = [];
   const literals = new Map<string, Routed[]>();
-  for (const rule of routed) {
+  for (const [index, rule] of routed.entries()) {
+    if (index % 256 === 0) yield;
     const { segments, below } = rule.path;
     const text = segments[depth];
     if (depth === segments.length) (below ? belows : ends).push(rule);
@@ -34,18 +36,19 @@ function build(routed: readonly Routed[], depth: number): TrieNode {
       else there.push(rule);
     }
   }
-  const index = (rules: readonly Routed[]): MatchIndex | undefined => (rules.length === 0 ? undefined : buildIndex(rules));
+  const children = new Map<string, TrieNode>();
+  for (const [text, rules] of literals) children.set(text, yield* build(rules, depth + 1));
   return {
     depth,
-    literals: literals.size === 0 ? undefined : new Map([...literals].map(([text, rules]) => [text, build(rules, depth + 1)])),
-    parameter: parameters.length === 0 ? undefined : build(parameters, depth + 1),
-    end: index(ends),
-    below: index(belows),
+    literals: children.size === 0 ? undefined : children,
+    parameter: parameters.length === 0 ? undefined : yield* build(parameters, depth + 1),
+    end: ends.length === 0 ? undefined : yield* buildIndex(ends),
+    below: belows.length === 0 ? undefined : yield* buildIndex(belows),
   };
 }
 
 /** Builds the tree of all patterns. */
-export const buildTrie = (routed: readonly Routed[]): TrieNode => build(routed, 0);
+export const buildTrie = (routed: readonly Routed[]): Sliced<TrieNode> => build(routed, 0);
 
 /**
  * Adds the rules of all patterns that match a path. Returns how many places were looked at: each at most once, whatever the path, and none deeper

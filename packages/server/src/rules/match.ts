@@ -18,6 +18,8 @@ export interface MatchEntry {
 export interface Match {
   readonly path: PathPattern;
   readonly conditions: readonly Condition[];
+  /** The same for rules that match the same requests, as far as they say so in the same way. */
+  readonly id: string;
 }
 
 function condition(dimension: Dimension, keys: readonly string[]): Condition {
@@ -51,5 +53,7 @@ export function compileMatch({ method, path, host, header, plan }: MatchEntry): 
     ...Object.entries(header ?? {}).map(fieldCondition),
     ...(plan === undefined ? [] : [condition('plan', list(plan))]),
   ];
-  return { path: path === undefined ? anyPath : compilePath(path), conditions };
+  const pattern = path === undefined ? anyPath : compilePath(path);
+  const id = JSON.stringify([pattern.below, pattern.segments, conditions.map((each) => each.id).sort()]);
+  return { path: pattern, conditions, id };
 }

@@ -2,7 +2,8 @@ import type { Match } from './match.js';
 import { factsOf, methodFacts, vocabularyOf, type Circumstances } from './match-facts.js';
 import { collect, type Condition, type Facts, type MatchIndex } from './match-index.js';
 import { authorityOf, readingsOf } from './match-path.js';
-import { buildTrie, walk } from './match-trie.js';
+import { buildTrie, walk, type Routed } from './match-trie.js';
+import { atOnce, type Sliced } from './slices.js';
 
 /** A request by its first line. */
 export interface Line {
@@ -34,13 +35,15 @@ function sharing(): (condition: Condition) => Condition {
  * Compiles the rules into one structure: a tree of path segments, and at each place where patterns end an index by host, header fields, plan and
  * method. Rules without a match are in none.
  */
-export function createMatcher<T extends { readonly match: Match | undefined }>(rules: Iterable<T>): Matcher<T> {
+export function* buildMatcher<T extends { readonly match: Match | undefined }>(rules: Iterable<T>): Sliced<Matcher<T>> {
   const all = [...rules];
   const shared = sharing();
-  const routed = all.flatMap(({ match }, order) =>
-    match === undefined ? [] : [{ order, path: match.path, conditions: match.conditions.map(shared) }],
-  );
-  const trie = buildTrie(routed);
+  const routed: Routed[] = [];
+  for (const [order, { match }] of all.entries()) {
+    if (order % 256 === 0) yield;
+    if (match !== undefined) routed.push({ order, path: match.path, conditions: match.conditions.map(shared) });
+  }
+  const trie = yield* buildTrie(routed);
   const vocabulary = vocabularyOf(routed.flatMap(({ conditions }) => conditions));
 
   /** In the order of the file, each once. */
@@ -78,3 +81,7 @@ export function createMatcher<T extends { readonly match: Match | undefined }>(r
     },
   };
 }
+
+/** The same at once. */
+export const createMatcher = <T extends { readonly match: Match | undefined }>(rules: Iterable<T>): Matcher<T> =>
+  atOnce(buildMatcher(rules));

@@ -28,6 +28,8 @@ export interface TokensRepository {
   verify(token: string): Promise<TokenInfo | undefined>;
   /** All, also those revoked, the newest first. */
   list(): Promise<TokenInfo[]>;
+  /** Whether any holds. */
+  hasAny(): Promise<boolean>;
   /** Answers whether there was one that held. */
   revoke(which: By & Pick<TokenInfo, 'name'>): Promise<boolean>;
 }

@@ -109,12 +109,17 @@ export const identifySchema = z.strictObject({
   trustProxies: trustSchema.optional(),
 });
 
+const rulesOf = <T extends z.ZodType>(rule: T) => z.array(rule).min(1, 'at least one rule: no rules are not "no limits"').max(10_000);
+
 /** The rules file, version 1. */
 export const rulesFileSchema = z.strictObject({
   version: z.literal(1, { error: 'this Headgate reads version 1' }),
   identify: identifySchema.optional(),
-  rules: z.array(ruleSchema).min(1, 'at least one rule: no rules are not "no limits"').max(10_000),
+  rules: rulesOf(ruleSchema),
 });
+
+/** The same around rules that are looked at one by one. */
+export const frameSchema = rulesFileSchema.extend({ rules: rulesOf(z.unknown()) });
 
 export type Identify = z.infer<typeof identifySchema>;
 export type LimitEntry = z.infer<typeof limitSchema>;

@@ -1,6 +1,7 @@
 import type { CheckRequest } from 'headgate';
 import type { Answered } from 'headgate/http';
 import { customerOf, describePart, keyOf, type Identifiable } from '../rules/identify.js';
+import { mostTogether } from '../rules/match-crowd.js';
 import { planOf } from '../rules/match-plan.js';
 import type { Asked } from '../rules/matcher.js';
 import { answered, planned, type Service } from './service.js';
@@ -10,19 +11,12 @@ export interface GateQuestion extends Identifiable, Pick<Asked, 'lines' | 'hosts
 
 /**
  * Pass or refuse, with the decisions; or refuse because a rule's key is `lacking`: `no apiKey`, `several values of apiKey`. Without a rule it is the
- * plan.
+ * plan. Or refuse because more rules `matched` than can be decided together: which of them to leave out, nobody could say.
  */
 export type GateAnswer =
   | { readonly pass: boolean; readonly answers: readonly Answered[] }
-  | { readonly pass: false; readonly lacking: string; readonly rule: string | undefined };
-
-/** What one library call takes. */
-const mostRules = 64;
-
-/** Too many rules match one request to be decided together. */
-export class TooManyRulesError extends Error {
-  override readonly name = 'TooManyRulesError';
-}
+  | { readonly pass: false; readonly lacking: string; readonly rule: string | undefined }
+  | { readonly pass: false; readonly matched: number };
 
 /** Decides whether a gateway may pass a request on: all matching rules as one group. */
 export async function gate(service: Service, question: GateQuestion): Promise<GateAnswer> {
@@ -40,8 +34,10 @@ export async function gate(service: Service, question: GateQuestion): Promise<Ga
     else if (missingKey === 'refuse') return { pass: false, lacking: `no ${describePart(found.missing)}`, rule: name };
   }
   if (checks.length === 0) return { pass: true, answers: [] };
-  if (checks.length > mostRules)
-    throw new TooManyRulesError(`${checks.length} rules match this request; at most ${mostRules} are decided together`);
+  if (checks.length > mostTogether) {
+    service.crowded({ of: matcher, rules: checks.map(({ rule }) => rule) });
+    return { pass: false, matched: checks.length };
+  }
   const group = await inForce.limiter.checkAll(checks);
   const answers = group.decisions.map((decision, index) => answered(inForce, decision, checks[index]?.plan));
   service.observe(answers);

@@ -1,3 +1,5 @@
+import type { SourceState } from '../rules/source-state.js';
+
 /** Whether requests should come here. */
 export interface Readiness {
   readonly ready: boolean;
@@ -5,6 +7,8 @@ export interface Readiness {
   readonly why?: string;
   /** Shards that do not answer, by name; absent where there are none. */
   readonly unavailable?: readonly string[];
+  /** The rules in force, which are used whether or not their source can be read. */
+  readonly rules?: SourceState;
 }
 
 export type AskReady = () => Promise<Readiness>;
@@ -52,3 +56,8 @@ export function readyWithShards(shards: readonly Shard[]): AskReady {
     return { ready: true, unavailable };
   };
 }
+
+/** The same, with the state of the rules. */
+export const tellingRules =
+  (ask: AskReady, rules: () => SourceState): AskReady =>
+  async () => ({ ...(await ask()), rules: rules() });

@@ -13,6 +13,8 @@ export interface Service {
   readonly observe: (made: readonly Made[]) => void;
   /** Told of units that came back; `Infinity`: all, as by a reset. */
   readonly returned: (of: Returned, units: number) => void;
+  /** Told of a request that was not decided, as more `rules` match it than can be; `of` stands for the rules in force. */
+  readonly crowded: (crowd: { readonly of: object; readonly rules: readonly string[] }) => void;
   /** Told of a quota that was set from outside, by a look at it afterwards. */
   readonly adjusted: (now: Made) => void;
   /** Told of a quota that a settle has charged more than was reserved, by a look at it afterwards. */

@@ -8,7 +8,6 @@ import { RulesError } from '../../rules/faults.js';
 import { InputError } from '../../rules/inputs.js';
 import { ConflictError, NoVersionError } from '../../rules/repository.js';
 import { UnknownRuleError } from '../../usecases/decide.js';
-import { TooManyRulesError } from '../../usecases/gate.js';
 import { NoQuotaError } from '../../usecases/quotas.js';
 import { UnknownIdError } from '../../usecases/take-back.js';
 import { UnknownNameError } from './admin/route.js';
@@ -93,7 +92,6 @@ function problemFor(error: FastifyError & { code?: string }, request: FastifyReq
       errors: error.faults.slice(0, mostFaults).map(({ rule, message }) => ({ pointer: rule ?? '', detail: message })),
     });
   if (error instanceof DatabaseError || error instanceof StoreError) return plainProblem(503, { detail: error.message });
-  if (error instanceof TooManyRulesError) return plainProblem(500, { detail: error.message });
   if (error instanceof TypeError && error.code?.startsWith('HEADGATE_')) return at(400, libraryPointer(request), error.message);
   const { statusCode: status = 500 } = error;
   if (status === 400) return at(400, '', error.code === 'FST_ERR_BAD_URL' ? 'the path is not valid' : 'the body is not valid JSON');

@@ -1,6 +1,7 @@
 import { METHODS } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf, rateLimitFields, trustsPeer } from 'headgate/http';
+import { crowdMend, mostTogether } from '../../rules/match-crowd.js';
 import { gate } from '../../usecases/gate.js';
 import type { Service } from '../../usecases/service.js';
 import { gatePath, hostsAsked, linesAsked } from './asked.js';
@@ -30,6 +31,10 @@ export function gateRoutes(app: FastifyInstance, service: Service): void {
       const why = answer.rule === undefined ? 'which tells its plan' : `which the rule ${JSON.stringify(answer.rule)} counts by`;
       const detail = `this request has ${answer.lacking}, ${why}`;
       return asEmpty ? refuseEmpty(reply, 403) : sendProblem(reply, plainProblem(403, { detail }));
+    }
+    if ('matched' in answer) {
+      const detail = `${answer.matched} rules match this request, and at most ${mostTogether} are decided together; nothing is wrong with the request. Whoever runs this service has to mend its rules: ${crowdMend}`;
+      return asEmpty ? refuseEmpty(reply, 503) : sendProblem(reply, plainProblem(503, { detail }));
     }
     reply.headers(rateLimitFields(answer.answers));
     const problem = answer.pass ? undefined : problemOf(answer.answers.map(({ decision }) => decision));

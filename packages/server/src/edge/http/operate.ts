@@ -11,10 +11,9 @@ export interface Operable {
 export function operateRoutes(app: FastifyInstance, { ready, metrics }: Operable): void {
   app.get('/healthz', () => ({ status: 'ok' }));
   app.get('/readyz', async (_request, reply) => {
-    const { ready: isReady, why, unavailable } = await ready();
-    const shards = unavailable === undefined ? undefined : { unavailable };
-    if (isReady) return reply.send({ status: 'ready', ...shards });
-    const problem = { ...plainProblem(503, { title: 'Not ready', ...(why === undefined ? undefined : { detail: why }) }), ...shards };
+    const { ready: isReady, why, ...more } = await ready();
+    if (isReady) return reply.send({ status: 'ready', ...more });
+    const problem = { ...plainProblem(503, { title: 'Not ready', ...(why === undefined ? undefined : { detail: why }) }), ...more };
     return sendProblem(reply, problem);
   });
   app.get('/metrics', async (_request, reply) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RuleSet } from '../../../rules/compile.js';
 import type {
   CustomerPlan,
   Exemption,
@@ -9,6 +10,8 @@ import type {
   Shadow,
   ShadowsRepository,
 } from '../../../rules/exceptions.js';
+import { isPlanKnown, strayOverride, strayPlan } from '../../../rules/exceptions-stray.js';
+import { InputError } from '../../../rules/inputs.js';
 import { limitSchema, nameSchema } from '../../../rules/schema.js';
 import { keyParam, nameParam, route, timeOf, UnknownNameError, type Route } from './route.js';
 
@@ -17,6 +20,8 @@ export interface CustomersOptions {
   readonly overrides: OverridesRepository;
   readonly exemptions: ExemptionsRepository;
   readonly shadows: ShadowsRepository;
+  /** Those in force. */
+  readonly rules: () => Pick<RuleSet, 'rules' | 'options'>;
 }
 
 const until = z.iso.datetime({ offset: true }).nullable().optional().describe('When it ends; without it, never');
@@ -31,7 +36,34 @@ const shown = ({ at, until: end, ...rest }: { readonly at: number; readonly unti
   at: timeOf(at),
 });
 
-const list = { limit: z.coerce.number().int().min(1).max(1000).default(100), after: z.string().max(512).optional() };
+const list = {
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  after: z.string().max(4096).optional().describe('`next` of the page before'),
+};
+const next = z.string().nullable().describe('where the next page begins; null: this is the last');
+
+type Names = readonly [string, ...string[]];
+
+/** Where a page begins, as a caller hands it back: the names of the last entry before. */
+function namesOf(after: string | undefined, count: number): readonly string[] | undefined {
+  if (after === undefined) return undefined;
+  let names: unknown;
+  try {
+    names = JSON.parse(Buffer.from(after, 'base64url').toString());
+  } catch {
+    // Told below.
+  }
+  if (Array.isArray(names) && names.length === count && names.every((name) => typeof name === 'string')) return names;
+  throw new InputError('after', 'send what the page before says under "next"');
+}
+
+/** A full page has a next one, which may be empty. */
+function nextOf<T>(page: readonly T[], limit: number, nameIt: (last: T) => Names): string | null {
+  const last = page.at(-1);
+  return last === undefined || page.length < limit ? null : Buffer.from(JSON.stringify(nameIt(last))).toString('base64url');
+}
+
+const warned = z.object({ warnings: z.array(z.string()).describe('What is allowed and may not be meant') });
 const overrideParams = z.object({ rule: z.string().min(1).max(128), key: z.string().min(1).max(512) });
 const ofExemption = z.object({
   rule: z.union([z.literal('*'), nameSchema]).describe('a rule, or * for all'),
@@ -49,7 +81,7 @@ const gone = (was: boolean, what: string): Record<string, never> => {
   return {};
 };
 
-function plansRoutes(plans: PlansRepository): Route[] {
+function plansRoutes({ plans, rules }: CustomersOptions): Route[] {
   return [
     route({
       method: 'GET',
@@ -57,10 +89,13 @@ function plansRoutes(plans: PlansRepository): Route[] {
       role: 'read',
       summary: 'Plans of customers',
       query: z.object(list),
-      answer: z.object({ customers: z.array(planAnswer) }),
+      answer: z.object({ customers: z.array(planAnswer), next }),
       async run({ query: { limit, after } }) {
-        const found = await plans.list({ limit, ...(after === undefined ? undefined : { after }) });
-        return { body: { customers: found.map((plan: CustomerPlan) => shown(plan)) } };
+        const [customer] = namesOf(after, 1) ?? [];
+        const found = await plans.list({ limit, ...(customer === undefined ? undefined : { after: customer }) });
+        return {
+          body: { customers: found.map((plan: CustomerPlan) => shown(plan)), next: nextOf(found, limit, (last) => [last.customer]) },
+        };
       },
     }),
     route({
@@ -83,9 +118,10 @@ function plansRoutes(plans: PlansRepository): Route[] {
       summary: 'Sets the plan of a customer; units used stay used',
       params: keyParam,
       body: z.strictObject({ plan: z.string().min(1).max(128), until }),
+      answer: warned,
       async run({ params: { key }, body: { plan, until: end }, who }) {
         await plans.set({ customer: key, plan, until: millisecondsOf(end), by: who });
-        return {};
+        return { body: { warnings: isPlanKnown(rules(), plan) ? [] : [strayPlan(plan)] } };
       },
     }),
     route({
@@ -99,18 +135,27 @@ function plansRoutes(plans: PlansRepository): Route[] {
   ];
 }
 
-function overridesRoutes(overrides: OverridesRepository): Route[] {
+function overridesRoutes({ overrides, rules }: CustomersOptions): Route[] {
   return [
     route({
       method: 'GET',
       path: '/overrides',
       role: 'read',
       summary: 'Limits of single customers',
-      query: z.object({ limit: list.limit, rule: z.string().optional(), customer: z.string().optional() }),
-      answer: z.object({ overrides: z.array(overrideAnswer) }),
-      async run({ query: { limit, rule, customer } }) {
-        const page = { limit, ...(rule === undefined ? undefined : { rule }), ...(customer === undefined ? undefined : { customer }) };
-        return { body: { overrides: (await overrides.list(page)).map((override: Override) => shown(override)) } };
+      query: z.object({ ...list, rule: z.string().optional(), customer: z.string().optional() }),
+      answer: z.object({ overrides: z.array(overrideAnswer), next }),
+      async run({ query: { limit, after, rule, customer } }) {
+        const [ofRule = '', ofCustomer = ''] = namesOf(after, 2) ?? [];
+        const from = after === undefined ? undefined : { after: { rule: ofRule, customer: ofCustomer } };
+        const page = {
+          limit,
+          ...from,
+          ...(rule === undefined ? undefined : { rule }),
+          ...(customer === undefined ? undefined : { customer }),
+        };
+        const found = await overrides.list(page);
+        const last = nextOf(found, limit, (one) => [one.rule, one.customer]);
+        return { body: { overrides: found.map((override: Override) => shown(override)), next: last } };
       },
     }),
     route({
@@ -120,9 +165,10 @@ function overridesRoutes(overrides: OverridesRepository): Route[] {
       summary: 'Another limit of a rule for one customer; it goes before that of the plan',
       params: overrideParams,
       body: z.strictObject({ limit: limitSchema, until }),
+      answer: warned,
       async run({ params: { rule, key }, body: { limit, until: end }, who }) {
         await overrides.set({ rule, customer: key, limit, until: millisecondsOf(end), by: who });
-        return {};
+        return { body: { warnings: rules().rules.has(rule) ? [] : [strayOverride(rule)] } };
       },
     }),
     route({
@@ -143,8 +189,15 @@ function exemptionsRoutes(exemptions: ExemptionsRepository): Route[] {
       path: '/exemptions',
       role: 'read',
       summary: 'For whom rules do not hold',
-      answer: z.object({ exemptions: z.array(exemptionAnswer) }),
-      run: async () => ({ body: { exemptions: (await exemptions.list()).map((exemption: Exemption) => shown(exemption)) } }),
+      query: z.object(list),
+      answer: z.object({ exemptions: z.array(exemptionAnswer), next }),
+      async run({ query: { limit, after } }) {
+        const [rule = '', kind = '', subject = ''] = namesOf(after, 3) ?? [];
+        const from = after === undefined ? undefined : { after: { rule, kind: kind as Exemption['kind'], subject } };
+        const found = await exemptions.list({ limit, ...from });
+        const last = nextOf(found, limit, (one) => [one.rule, one.kind, one.subject]);
+        return { body: { exemptions: found.map((exemption: Exemption) => shown(exemption)), next: last } };
+      },
     }),
     route({
       method: 'PUT',
@@ -202,9 +255,9 @@ function shadowsRoutes(shadows: ShadowsRepository): Route[] {
 }
 
 /** What differs from the rules for some. */
-export const customersRoutes = ({ plans, overrides, exemptions, shadows }: CustomersOptions): Route[] => [
-  ...plansRoutes(plans),
-  ...overridesRoutes(overrides),
-  ...exemptionsRoutes(exemptions),
-  ...shadowsRoutes(shadows),
+export const customersRoutes = (options: CustomersOptions): Route[] => [
+  ...plansRoutes(options),
+  ...overridesRoutes(options),
+  ...exemptionsRoutes(options.exemptions),
+  ...shadowsRoutes(options.shadows),
 ];

@@ -48,9 +48,14 @@ export function administration({ service, traffic, database, version, onUnrecord
     },
   };
   return {
-    routes: [...rulesRoutes(rules), ...customersRoutes(database), ...recordsRoutes({ tokens: forgetting, audit }), ...common],
+    routes: [
+      ...rulesRoutes(rules),
+      ...customersRoutes({ ...database, rules: () => service.current().rules }),
+      ...recordsRoutes({ tokens: forgetting, audit }),
+      ...common,
+    ],
     version,
-    hasTokens: async () => (await tokens.list()).some(({ revoked }) => revoked === undefined),
+    hasTokens: tokens.hasAny,
     async bearerOf(token) {
       const known = believed.get(token);
       if (known !== undefined && performance.now() < known.until) return known.bearer;

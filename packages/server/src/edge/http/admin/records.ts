@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { lengths } from '../../../rules/inputs.js';
 import { roles, type AuditRepository, type TokensRepository } from '../../../rules/records.js';
-import { nameParam, pageQuery, route, timeOf, UnknownNameError, type Route } from './route.js';
+import { pageQuery, route, timeOf, UnknownNameError, type Route } from './route.js';
+
+const tokenName = z.string().min(lengths.token[0]).max(lengths.token[1]);
 
 const tokenAnswer = z.object({
   name: z.string(),
@@ -33,7 +36,7 @@ export function recordsRoutes({ tokens, audit }: { tokens: TokensRepository; aud
       path: '/tokens',
       role: 'edit',
       summary: 'Makes a token; it is shown this once',
-      body: z.strictObject({ name: z.string().min(1).max(128), role: z.enum(roles) }),
+      body: z.strictObject({ name: tokenName, role: z.enum(roles) }),
       answer: z.object({ token: z.string(), name: z.string(), role: z.enum(roles) }),
       status: 201,
       async run({ body: { name, role }, who }) {
@@ -46,7 +49,7 @@ export function recordsRoutes({ tokens, audit }: { tokens: TokensRepository; aud
       path: '/tokens/{name}',
       role: 'edit',
       summary: 'Revokes a token',
-      params: nameParam,
+      params: z.object({ name: tokenName }),
       async run({ params: { name }, who }) {
         if (!(await tokens.revoke({ name, by: who }))) throw new UnknownNameError('no token of this name holds');
         return {};
