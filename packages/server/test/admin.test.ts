@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../src/database/open.js';
 import { readDatabaseUrl } from '../src/database/address.js';
 import { DatabaseError } from '../src/database/errors.js';
-import { adminRoutes } from '../src/edge/http/admin/register.js';
+import { adminEndpoints } from '../src/edge/http/admin/register.js';
 import { route } from '../src/edge/http/admin/route.js';
+import { serve } from '../src/edge/http/endpoint.js';
 import { problemErrors } from '../src/edge/http/errors.js';
 import { ask, later, start, temporary, type Started } from './support/service.js';
 import { join } from 'node:path';
@@ -250,12 +251,8 @@ describe('the admin API', () => {
     const server = fastify();
     later(() => server.close());
     problemErrors(server);
-    adminRoutes(server, {
-      routes: [route({ method: 'GET', path: '/thing', role: 'read', summary: '', run: () => Promise.resolve({}) })],
-      version: '1',
-      hasTokens: away,
-      bearerOf: away,
-    });
+    const routes = [route({ method: 'GET', path: '/thing', role: 'read', summary: '', run: () => Promise.resolve({}) })];
+    serve(server, adminEndpoints({ routes, hasTokens: away, bearerOf: away }));
     for (const headers of [{}, { authorization: 'Bearer x' }]) {
       const answer = await server.inject({ url: '/admin/v1/thing', headers });
       expect(answer.statusCode).toBe(503);

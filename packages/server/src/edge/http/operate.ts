@@ -1,5 +1,6 @@
-import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { AskReady } from '../../usecases/ready.js';
+import type { Endpoint } from './endpoint.js';
 import { plainProblem, sendProblem } from './errors.js';
 
 export interface Operable {
@@ -7,18 +8,47 @@ export interface Operable {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
+const unavailable = z.array(z.string()).optional().describe('Of several Redis: those that do not answer, by name.');
+
 /** For orchestrators and Prometheus. */
-export function operateRoutes(app: FastifyInstance, { ready, metrics }: Operable): void {
-  app.get('/healthz', () => ({ status: 'ok' }));
-  app.get('/readyz', async (_request, reply) => {
-    const { ready: isReady, why, unavailable } = await ready();
-    const shards = unavailable === undefined ? undefined : { unavailable };
-    if (isReady) return reply.send({ status: 'ready', ...shards });
-    const problem = { ...plainProblem(503, { title: 'Not ready', ...(why === undefined ? undefined : { detail: why }) }), ...shards };
-    return sendProblem(reply, problem);
-  });
-  app.get('/metrics', async (_request, reply) => {
-    const { contentType, text } = await metrics();
-    return reply.header('content-type', contentType).send(text);
-  });
-}
+export const operateEndpoints = ({ ready, metrics }: Operable): Endpoint[] => [
+  {
+    methods: ['GET'],
+    path: '/healthz',
+    tag: 'Operation',
+    summary: 'Whether the process answers',
+    status: 200,
+    answer: z.object({ status: z.literal('ok') }),
+    problems: [],
+    handle: () => ({ status: 'ok' }),
+  },
+  {
+    methods: ['GET'],
+    path: '/readyz',
+    tag: 'Operation',
+    summary: 'Whether requests should come here: the counters can be reached, and the server does not stop',
+    status: 200,
+    answer: z.object({ status: z.literal('ready'), unavailable }),
+    problems: [503],
+    async handle(_request, reply) {
+      const { ready: isReady, why, unavailable: absent } = await ready();
+      const shards = absent === undefined ? undefined : { unavailable: absent };
+      if (isReady) return reply.send({ status: 'ready', ...shards });
+      const problem = { ...plainProblem(503, { title: 'Not ready', ...(why === undefined ? undefined : { detail: why }) }), ...shards };
+      return sendProblem(reply, problem);
+    },
+  },
+  {
+    methods: ['GET'],
+    path: '/metrics',
+    tag: 'Operation',
+    summary: 'Metrics, as Prometheus reads them',
+    status: 200,
+    media: 'text/plain',
+    problems: [],
+    async handle(_request, reply) {
+      const { contentType, text } = await metrics();
+      return reply.header('content-type', contentType).send(text);
+    },
+  },
+];
