@@ -83,7 +83,16 @@ export interface Starting {
 }
 
 /** The service on a free port, closed after the test. */
-export async function start({ rules, file, redis = [], flags = [], env, secret, deadline = '2s', bounds }: Starting = {}): Promise<Started> {
+export async function start({
+  rules,
+  file,
+  redis = [],
+  flags = [],
+  env,
+  secret,
+  deadline = '2s',
+  bounds,
+}: Starting = {}): Promise<Started> {
   const path = file ?? (rules === undefined ? undefined : rulesFile(rules));
   const servers = [redis].flat().flatMap((server) => ['--redis', server]);
   const args = ['--http-port', '0', ...(path === undefined ? [] : ['--rules', path]), ...servers, ...flags];

@@ -59,11 +59,6 @@ const ifMatch = {
   schema: { type: 'string', pattern: '^"\\d{1,15}"$', examples: ['"12"'] },
 };
 
-const problem = (status: number): unknown => ({
-  description: meanings[status] ?? 'A problem.',
-  content: { 'application/problem+json': { schema: { $ref: `${prefix}Problem` } } },
-});
-
 const meanings: Record<number, string> = {
   400: 'The request is not what the endpoint takes; `errors` tells where.',
   401: 'A token is missing, is not known, or was revoked.',
@@ -78,6 +73,16 @@ const meanings: Record<number, string> = {
   500: 'More rules match than can be decided together.',
   503: 'The store or the database is away.',
 };
+
+/** The answers that many endpoints share, by status. */
+const problems = Object.fromEntries(
+  Object.entries(meanings).map(([status, description]) => [
+    `Problem${status}`,
+    { description, content: { 'application/problem+json': { schema: { $ref: `${prefix}Problem` } } } },
+  ]),
+);
+
+const problem = (status: number): unknown => ({ $ref: `#/components/responses/Problem${status}` });
 
 function successOf(writing: Writing, { answer, media, headers = {} }: Endpoint): unknown {
   const fields = Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]);
@@ -160,7 +165,7 @@ export function openApiOf(endpoints: readonly Endpoint[], version: string): unkn
       title: 'Headgate',
       version,
       description:
-        'Every error is `application/problem+json` (RFC 9457). Any request may also be answered by 400 (no HTTP), 408 (it came too slowly), ' +
+        'A refusal of `/v1/check` is an answer, and so a 200. Every error is `application/problem+json` (RFC 9457). Any request may also be answered by 400 (no HTTP), 408 (it came too slowly), ' +
         '417 (`Expect`) or 431 (header fields too large), a path that is not there by 404, a method that it does not have by 405 with `Allow`. ' +
         'What has GET has HEAD.',
       license: { name: 'MIT', identifier: 'MIT' },
@@ -168,6 +173,7 @@ export function openApiOf(endpoints: readonly Endpoint[], version: string): unkn
     paths,
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'A token made by `headgate token create`.' } },
+      responses: problems,
       schemas: writing.schemas,
     },
   };

@@ -4,7 +4,8 @@ import { extend, outcome, refund, release, settle } from '../../usecases/take-ba
 import { bodyProblems, idBody, outcomeBody, settleBody } from './bodies.js';
 import { reading, type Endpoint } from './endpoint.js';
 
-const settlement = z.object({ returned: z.int().min(0), charged: z.int().min(0) });
+const returned = z.number().min(0).describe('Units that came back; of a token bucket also parts of one.');
+const settlement = z.object({ returned, charged: z.number().min(0).describe('Units that were charged on top.') });
 const example = { id: 'ID' };
 
 const common = {
@@ -38,7 +39,7 @@ export const takeBackEndpoints = (service: Service): Endpoint[] => [
     summary: 'Gives back what a decision took; counts once',
     ...reading(idBody, ({ id }) => refund(service, id)),
     example,
-    answer: z.object({ returned: z.int().min(0) }),
+    answer: z.object({ returned }),
   },
   {
     ...common,
