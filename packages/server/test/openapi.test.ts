@@ -65,7 +65,7 @@ async function askAll({ url, document }: Serving): Promise<Map<string, Answer>> 
     const sent = body ?? operation.requestBody?.content['application/json']?.example;
     const answer = await ask(url + (path ?? exampleTarget(operation)), {
       method: operation.method,
-      headers: { ...(sent !== undefined && { 'content-type': 'application/json' }), ...headers },
+      headers: { 'x-api-key': 'caller', ...(sent !== undefined && { 'content-type': 'application/json' }), ...headers },
       ...(sent !== undefined && { body: JSON.stringify(sent) }),
     });
     answers.set(id, answer);

@@ -63,8 +63,8 @@ function fieldRows({ properties = {}, required = [], anyOf }: JsonSchema, before
   });
 }
 
-const example = ({ schema: { examples = [], enum: values = [] } }: Parameter): string =>
-  encodeURIComponent(String(examples[0] ?? values[0] ?? 'VALUE')).replaceAll('%2F', '/');
+const example = ({ schema: { examples = [], enum: values = [], type } }: Parameter): string =>
+  encodeURIComponent(String(examples[0] ?? values[0] ?? (type === 'integer' ? 1 : 'VALUE'))).replaceAll('%2F', '/');
 
 const required = ({ parameters }: Described, where: Parameter['in']): Parameter[] =>
   parameters.filter((parameter) => parameter.in === where && parameter.required);

@@ -1,4 +1,4 @@
-import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { problemContentType } from 'headgate/http';
 import { plainProblem } from './errors.js';
@@ -18,9 +18,11 @@ function write(socket: Socket, status: number): void {
   socket.destroySoon();
 }
 
-/** The answer whose turn it is on a connection: Node keeps it there. */
-const turnOf = (socket: Socket): ServerResponse | null | undefined =>
-  (socket as Socket & { readonly _httpMessage?: ServerResponse | null })._httpMessage;
+/** What Node keeps on a connection: the answer whose turn it is, and the request that is being read, from the end of its head on. */
+interface Connection {
+  readonly _httpMessage?: ServerResponse | null;
+  readonly parser?: { readonly incoming: IncomingMessage | null } | null;
+}
 
 const failed = new WeakSet<Socket>();
 
@@ -33,11 +35,13 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   if (failed.has(socket)) return;
   failed.add(socket);
   const status = statuses[error.code ?? ''] ?? 400;
+  const { parser } = socket as Connection;
   const answer = (): void => {
-    const turn = turnOf(socket);
+    const { _httpMessage: turn } = socket as Connection;
+    const isAnswered = turn ? turn.headersSent : parser?.incoming?.complete === false;
     if (turn?.req.complete) turn.once('close', answer);
-    // Its head is out: another one would be taken for its body, or for the answer to what comes next.
-    else if (turn?.headersSent) socket.destroySoon();
+    // A second answer would be taken for a part of the first, or for that to the next request.
+    else if (isAnswered) socket.destroySoon();
     else write(socket, status);
   };
   answer();

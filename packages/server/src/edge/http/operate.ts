@@ -10,45 +10,54 @@ export interface Operable {
 
 const unavailable = z.array(z.string()).optional().describe('Of several Redis: those that do not answer, by name.');
 
+/** Who asks while an answer is being made gets the same: making one takes milliseconds, and a pipeline could ask for a thousand at once. */
+function shared<T>(make: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined;
+  return () => (underWay ??= make().finally(() => (underWay = undefined)));
+}
+
 /** For orchestrators and Prometheus. */
-export const operateEndpoints = ({ ready, metrics }: Operable): Endpoint[] => [
-  {
-    methods: ['GET'],
-    path: '/healthz',
-    tag: 'Operation',
-    summary: 'Whether the process answers',
-    status: 200,
-    answer: z.object({ status: z.literal('ok') }),
-    problems: [],
-    handle: () => ({ status: 'ok' }),
-  },
-  {
-    methods: ['GET'],
-    path: '/readyz',
-    tag: 'Operation',
-    summary: 'Whether requests should come here: the counters can be reached, and the server does not stop',
-    status: 200,
-    answer: z.object({ status: z.literal('ready'), unavailable }),
-    problems: [503],
-    async handle(_request, reply) {
-      const { ready: isReady, why, unavailable: absent } = await ready();
-      const shards = absent === undefined ? undefined : { unavailable: absent };
-      if (isReady) return reply.send({ status: 'ready', ...shards });
-      const problem = { ...plainProblem(503, { title: 'Not ready', ...(why === undefined ? undefined : { detail: why }) }), ...shards };
-      return sendProblem(reply, problem);
+export function operateEndpoints(operable: Operable): Endpoint[] {
+  const [ready, metrics] = [shared(operable.ready), shared(operable.metrics)];
+  return [
+    {
+      methods: ['GET'],
+      path: '/healthz',
+      tag: 'Operation',
+      summary: 'Whether the process answers',
+      status: 200,
+      answer: z.object({ status: z.literal('ok') }),
+      problems: [],
+      handle: () => ({ status: 'ok' }),
     },
-  },
-  {
-    methods: ['GET'],
-    path: '/metrics',
-    tag: 'Operation',
-    summary: 'Metrics, as Prometheus reads them',
-    status: 200,
-    media: 'text/plain',
-    problems: [],
-    async handle(_request, reply) {
-      const { contentType, text } = await metrics();
-      return reply.header('content-type', contentType).send(text);
+    {
+      methods: ['GET'],
+      path: '/readyz',
+      tag: 'Operation',
+      summary: 'Whether requests should come here: the counters can be reached, and the server does not stop',
+      status: 200,
+      answer: z.object({ status: z.literal('ready'), unavailable }),
+      problems: [503],
+      async handle(_request, reply) {
+        const { ready: isReady, why, unavailable: absent } = await ready();
+        const shards = absent === undefined ? undefined : { unavailable: absent };
+        if (isReady) return reply.send({ status: 'ready', ...shards });
+        const problem = { ...plainProblem(503, { title: 'Not ready', ...(why === undefined ? undefined : { detail: why }) }), ...shards };
+        return sendProblem(reply, problem);
+      },
     },
-  },
-];
+    {
+      methods: ['GET'],
+      path: '/metrics',
+      tag: 'Operation',
+      summary: 'Metrics, as Prometheus reads them',
+      status: 200,
+      media: 'text/plain',
+      problems: [],
+      async handle(_request, reply) {
+        const { contentType, text } = await metrics();
+        return reply.header('content-type', contentType).send(text);
+      },
+    },
+  ];
+}

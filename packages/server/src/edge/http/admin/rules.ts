@@ -139,7 +139,7 @@ export function rulesRoutes(repository: RulesRepository): Route[] {
       path: '/diff',
       role: 'read',
       summary: 'What differs between two versions',
-      query: z.object({ from: versionQuery.meta({ examples: [1] }), to: versionQuery.meta({ examples: [2] }) }),
+      query: z.object({ from: versionQuery, to: versionQuery }),
       answer: z.object({ differences: z.array(differenceAnswer) }),
       run: async ({ query: { from, to } }) => ({ body: { differences: (await repository.diff(from, to)).map(shown) } }),
     }),
