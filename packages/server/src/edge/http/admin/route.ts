@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Role } from '../../../rules/records.js';
 import { wholeQuery } from '../bodies.js';
 
