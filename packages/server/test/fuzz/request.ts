@@ -122,15 +122,13 @@ export function requestTo(operation: Described, document: OpenApi): Arbitrary<Fu
   );
   return fc
     .record({ method, target: targetOf(operation, document), body: bodyOf(operation, document), type: types, more: fields })
-    .map(({ method: by, target, body, type, more }) => ({
-      operation,
-      method: by,
-      target,
-      headers: [
+    .map(({ method: by, target, body, type, more }) => {
+      const headers = [
         ...(body === undefined ? [] : [['content-type', type] as const]),
         ...(needsBase ? [['if-match', '"1"'] as const] : []),
         ...more,
-      ],
-      body,
-    }));
+      ];
+      const told = JSON.stringify([`${by} ${target}`, headers, body?.toString('latin1')]).slice(0, 2000);
+      return { operation, method: by, target, headers, body, [fc.toStringMethod]: () => told };
+    });
 }

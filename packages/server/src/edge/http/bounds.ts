@@ -8,13 +8,16 @@ export interface HttpBounds {
   readonly largestHead: number;
   /** Connections at once; further ones are closed as soon as they are there. */
   readonly mostConnections: number;
-  /** From the first byte, or the connection, to the end of the header fields; then 408. */
+  /** From the first byte, or the connection, to the end of the header fields; then 408. Not longer than `requestWithinMs`. */
   readonly headersWithinMs: number;
   /** From the first byte to the end of the body; then 408. */
   readonly requestWithinMs: number;
   /** How long a connection may be idle between two requests. Longer than the minute of gateways, so that they close it and not we. */
   readonly keepAliveMs: number;
-  /** How long a connection in use may stand still, as one does whose client does not read, or is gone without a word. */
+  /**
+   * How long a connection in use may stand still, as one does whose client does not read, or is gone without a word. Longer than the longest
+   * deadline of a decision, which is a minute.
+   */
   readonly standstillMs: number;
   /** How often late clients are looked for: the times above are exact to so much. */
   readonly lookEveryMs: number;
@@ -27,7 +30,7 @@ export const httpBounds: HttpBounds = {
   headersWithinMs: 10_000,
   requestWithinMs: 10_000,
   keepAliveMs: 75_000,
-  standstillMs: 30_000,
+  standstillMs: 75_000,
   lookEveryMs: 1000,
 };
 
