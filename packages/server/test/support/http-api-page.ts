@@ -95,7 +95,9 @@ function curl(operation: Described): string {
 
 /** The success with its fields, then the statuses of problems, whose meanings are told once. */
 function answers({ responses }: Described): string[] {
-  const [[status = '', { headers = {}, content = {} }] = [], ...others] = Object.entries(responses);
+  const [success, ...others] = Object.entries(responses);
+  if (success === undefined) return [];
+  const [status, { headers = {}, content = {} }] = success;
   const [media] = Object.keys(content);
   const fields = Object.entries(headers).map(([name, { description }]) => `- \`${name}\`: ${description}`);
   const problems = others.map(([problem]) => problem).join(', ');
