@@ -5,6 +5,7 @@ import { createLimiter, memoryStore, type Store } from 'headgate';
 import { deviceTokens } from 'headgate/http';
 import type { Config } from './config.js';
 import { administration } from './edge/http/admin/index.js';
+import { httpBounds, type HttpBounds } from './edge/http/bounds.js';
 import { httpServer } from './edge/http/server.js';
 import { observation } from './observation.js';
 import { logEvents } from './observe/events.js';
@@ -44,10 +45,10 @@ const shardsOf = ({ shards }: Store): Shard[] | undefined =>
  *
  * @throws RulesError if the rules have faults; SettingError if a setting cannot be used
  */
-export async function startApp(config: Config): Promise<App> {
+export async function startApp(config: Config, bounds: HttpBounds = httpBounds): Promise<App> {
   const database = await openStored(config);
   try {
-    return await startOver(database, config);
+    return await startOver({ database, config, bounds });
   } catch (error) {
     // Its connections would keep a process alive that cannot serve.
     await database?.close();
@@ -71,7 +72,13 @@ async function openStored({ database: address, cache }: Config): Promise<Databas
   };
 }
 
-async function startOver(database: Database | undefined, config: Config): Promise<App> {
+interface Starting {
+  readonly database: Database | undefined;
+  readonly config: Config;
+  readonly bounds: HttpBounds;
+}
+
+async function startOver({ database, config, bounds }: Starting): Promise<App> {
   const logger = createLogger(config.logLevel);
   const source =
     database === undefined ? await fileSource(config.rules ?? sampleRules) : await databaseSource({ database, cache: config.cache });
@@ -134,9 +141,10 @@ async function startOver(database: Database | undefined, config: Config): Promis
       service,
       traffic,
       database,
-      version: ownVersion(),
       onUnrecorded: (act) => logger.error({ event: 'audit' }, `done, and not in the audit log: ${act}`),
     }),
+    version: ownVersion(),
+    bounds,
     logger,
   });
   try {

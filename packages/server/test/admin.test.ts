@@ -3,9 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../src/database/open.js';
 import { readDatabaseUrl } from '../src/database/address.js';
 import { DatabaseError } from '../src/database/errors.js';
-import { adminRoutes } from '../src/edge/http/admin/register.js';
+import { adminEndpoints } from '../src/edge/http/admin/register.js';
 import { route } from '../src/edge/http/admin/route.js';
+import { serve } from '../src/edge/http/endpoint.js';
 import { problemErrors } from '../src/edge/http/errors.js';
+import { nginx, startNginx } from './support/nginx.js';
 import { ask, later, start, temporary, type Started } from './support/service.js';
 import { join } from 'node:path';
 
@@ -145,10 +147,39 @@ describe('the admin API', () => {
       { forwarded: 'for=203.0.113.7' },
       { 'x-real-ip': '203.0.113.7' },
       { via: '1.1 proxy' },
+      { 'x-forwarded-proto': 'https' },
+      { 'x-forwarded-port': '443' },
+      { 'x-original-uri': '/admin/v1/rules' },
+      { 'cf-connecting-ip': '203.0.113.7' },
       { host: 'attacker.example' },
     ]) {
       expect((await json(`${url}/admin/v1/rules`, 'GET', undefined, headers)).status).toBe(403);
     }
+  });
+
+  it('without a token does not serve who comes through a plain nginx on this machine', async ({ skip }) => {
+    const found = nginx();
+    if ('reason' in found) return skip(found.reason);
+    const { url } = await serving();
+    const proxy = await startNginx(found.file, `server { listen 127.0.0.1:PORT; location / { proxy_pass ${url}; } }`);
+    expect((await json(`${proxy}/healthz`, 'GET')).status).toBe(200);
+    expect((await json(`${proxy}/admin/v1/rules`, 'GET')).status).toBe(403);
+    expect((await json(`${url}/admin/v1/rules`, 'GET')).status).toBe(200);
+  });
+
+  it('refuses a field that no edit has: nothing is changed that was not meant', async () => {
+    const { url } = await serving();
+    const base = { 'if-match': '"1"' };
+    const rule = file.rules[0];
+    for (const [path, method, body] of [
+      ['changes', 'POST', { removes: ['search'] }],
+      ['rules/search', 'PUT', { rule, reasons: 'x' }],
+      ['rollback', 'POST', { to: 0, force: true }],
+    ] as const) {
+      const { status, json: problem } = await json(`${url}/admin/v1/${path}`, method, body, base);
+      expect([status, problem.errors[0].detail]).toEqual([400, 'unknown field']);
+    }
+    expect((await json(`${url}/admin/v1/rules`, 'GET')).json.version).toBe(1);
   });
 
   it('is not told by a plan of our own that a client names: nobody exempts himself', async () => {
@@ -170,6 +201,18 @@ describe('the admin API', () => {
     await expect
       .poll(async () => (await json(`${url}/admin/v1/keys/k`, 'GET')).json.states as unknown, { timeout: 2000 })
       .toMatchObject([{ rule: 'search', limit: 5, remaining: 3, wouldAllow: true }]);
+  });
+
+  it('exempts an account from consecutive failures: let through without an id, so that no outcome need be told', async () => {
+    const { url } = await serving();
+    const login = { rule: { key: ['account'], limit: { consecutiveFailures: {} } } };
+    await json(`${url}/admin/v1/rules/login`, 'PUT', login, { 'if-match': '"1"' });
+    await json(`${url}/admin/v1/exemptions`, 'PUT', { rule: 'login', kind: 'key', subject: 'ann' });
+    const decisionOf = async (key: string) =>
+      (await json(`${url}/v1/check`, 'POST', { rule: 'login', key })).json.decision as { limit: unknown; id?: string };
+    await expect.poll(async () => (await decisionOf('ann'))?.limit, { timeout: 2000 }).toBeNull();
+    expect(await decisionOf('ann')).not.toHaveProperty('id');
+    expect((await decisionOf('bob')).id).toEqual(expect.any(String));
   });
 
   it('takes keys of any length and letters in its paths', async () => {
@@ -250,12 +293,8 @@ describe('the admin API', () => {
     const server = fastify();
     later(() => server.close());
     problemErrors(server);
-    adminRoutes(server, {
-      routes: [route({ method: 'GET', path: '/thing', role: 'read', summary: '', run: () => Promise.resolve({}) })],
-      version: '1',
-      hasTokens: away,
-      bearerOf: away,
-    });
+    const routes = [route({ method: 'GET', path: '/thing', role: 'read', summary: '', run: () => Promise.resolve({}) })];
+    serve(server, adminEndpoints({ routes, hasTokens: away, bearerOf: away }));
     for (const headers of [{}, { authorization: 'Bearer x' }]) {
       const answer = await server.inject({ url: '/admin/v1/thing', headers });
       expect(answer.statusCode).toBe(503);

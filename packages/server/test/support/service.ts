@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach } from 'vitest';
 import { startApp, type App } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
+import { httpBounds, type HttpBounds } from '../../src/edge/http/bounds.js';
 
 const open: (() => unknown)[] = [];
 afterEach(async () => {
@@ -77,10 +78,21 @@ export interface Starting {
   readonly secret?: string;
   /** Generous by default: tests run beside each other, on two cores. */
   readonly deadline?: string;
+  /** Those of clients that differ from the usual. */
+  readonly bounds?: Partial<HttpBounds>;
 }
 
 /** The service on a free port, closed after the test. */
-export async function start({ rules, file, redis = [], flags = [], env, secret, deadline = '2s' }: Starting = {}): Promise<Started> {
+export async function start({
+  rules,
+  file,
+  redis = [],
+  flags = [],
+  env,
+  secret,
+  deadline = '2s',
+  bounds,
+}: Starting = {}): Promise<Started> {
   const path = file ?? (rules === undefined ? undefined : rulesFile(rules));
   const servers = [redis].flat().flatMap((server) => ['--redis', server]);
   const args = ['--http-port', '0', ...(path === undefined ? [] : ['--rules', path]), ...servers, ...flags];
@@ -90,7 +102,7 @@ export async function start({ rules, file, redis = [], flags = [], env, secret, 
     ...(secret === undefined ? undefined : { HEADGATE_SECRET: secret }),
     ...env,
   };
-  const app = await startApp(readConfig(args, variables));
+  const app = await startApp(readConfig(args, variables), { ...httpBounds, ...bounds });
   later(() => app.close());
   return {
     app,

@@ -1,10 +1,11 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { CheckRequest } from 'headgate';
 import { rateLimitFields, type Answered } from 'headgate/http';
+import { z } from 'zod';
 import { check, peek, reserve } from '../../usecases/decide.js';
 import type { Service } from '../../usecases/service.js';
-import { extend, outcome, refund, release, settle } from '../../usecases/take-back.js';
-import { decisionJson, groupBody, idBody, outcomeBody, settleBody, singleBody } from './bodies.js';
+import { bodyProblems, decisionAnswer, decisionJson, groupBody, limitFields, singleBody } from './bodies.js';
+import { reading, type Endpoint } from './endpoint.js';
 import { readBody } from './errors.js';
 
 /** A 200 tells of limits, but its own retry is nobody's: `Retry-After` stays in the body. */
@@ -14,17 +15,7 @@ function tellLimits(reply: FastifyReply, answers: readonly Answered[]): void {
 }
 
 /** Exactly the fields that were sent: an absent option is not one that is undefined. */
-const request = ({
-  rule,
-  key,
-  cost,
-  plan,
-}: {
-  rule: string;
-  key: string;
-  cost?: number | undefined;
-  plan?: string | undefined;
-}): CheckRequest => ({
+const request = ({ rule, key, cost, plan }: z.infer<typeof singleBody>): CheckRequest => ({
   rule,
   key,
   ...(cost === undefined ? undefined : { cost }),
@@ -36,40 +27,63 @@ function readChecks(body: unknown): CheckRequest[] {
   return several ? readBody(groupBody, body).checks.map(request) : [request(readBody(singleBody, body))];
 }
 
-/** The library's verbs over HTTP. */
-export function checkRoutes(app: FastifyInstance, service: Service): void {
-  app.post('/v1/check', async ({ body }, reply) => {
-    const { allowed, binding, decisions, answers } = await check(service, readChecks(body));
-    tellLimits(reply, answers);
-    return {
-      allowed,
-      decision: decisionJson(binding.decision, binding.id),
-      decisions: decisions.map(({ decision, id }) => decisionJson(decision, id)),
-    };
-  });
+const oneAnswer = z.object({ allowed: z.boolean(), decision: decisionAnswer });
+const groupAnswer = z.object({
+  allowed: z.boolean().describe('Whether all passed; if not, nothing was taken.'),
+  decision: decisionAnswer.describe('The binding one: of those that refuse, the longest wait; else the fewest remaining.'),
+  decisions: z.array(decisionAnswer).describe('One for each check, in the order asked.'),
+});
+const example = { rule: 'search', key: 'alice', cost: 3 };
 
-  app.post('/v1/peek', async ({ body }, reply) => {
-    const answer = await peek(service, request(readBody(singleBody, body)));
-    tellLimits(reply, [answer]);
-    return { allowed: answer.decision.allowed, decision: decisionJson(answer.decision) };
-  });
+const common = {
+  methods: ['POST'],
+  tag: 'Decisions',
+  status: 200,
+  headers: limitFields,
+  problems: [...bodyProblems, 404],
+} as const satisfies Partial<Endpoint>;
 
-  app.post('/v1/reserve', async ({ body }, reply) => {
-    const { decision, id, answer } = await reserve(service, request(readBody(singleBody, body)));
-    tellLimits(reply, [answer]);
-    return { allowed: decision.allowed, decision: decisionJson(decision, id) };
-  });
-
-  app.post('/v1/settle', ({ body }) => {
-    const { id, actual } = readBody(settleBody, body);
-    return settle(service, id, actual);
-  });
-  app.post('/v1/cancel', ({ body }) => settle(service, readBody(idBody, body).id, 0));
-  app.post('/v1/refund', ({ body }) => refund(service, readBody(idBody, body).id));
-  app.post('/v1/outcome', ({ body }) => {
-    const told = readBody(outcomeBody, body);
-    return outcome(service, told.id, told.outcome);
-  });
-  app.post('/v1/release', ({ body }) => release(service, readBody(idBody, body).id));
-  app.post('/v1/extend', ({ body }) => extend(service, readBody(idBody, body).id));
-}
+/** The library's verbs that decide. A refusal is an answer, and so a 200. */
+export const checkEndpoints = (service: Service): Endpoint[] => [
+  {
+    ...common,
+    path: '/v1/check',
+    summary: 'Decides and takes, one check or several as a group: all or nothing',
+    body: z.union([singleBody, groupBody]),
+    example,
+    answer: groupAnswer,
+    async handle({ body }, reply) {
+      const { allowed, binding, decisions, answers } = await check(service, readChecks(body));
+      tellLimits(reply, answers);
+      return {
+        allowed,
+        decision: decisionJson(binding.decision, binding.id),
+        decisions: decisions.map(({ decision, id }) => decisionJson(decision, id)),
+      };
+    },
+  },
+  {
+    ...common,
+    path: '/v1/peek',
+    summary: 'What a check would say now; takes nothing',
+    ...reading(singleBody, async (body, reply) => {
+      const answer = await peek(service, request(body));
+      tellLimits(reply, [answer]);
+      return { allowed: answer.decision.allowed, decision: decisionJson(answer.decision) };
+    }),
+    example,
+    answer: oneAnswer,
+  },
+  {
+    ...common,
+    path: '/v1/reserve',
+    summary: 'Takes units whose true cost is known only later: then settle or cancel by `decision.id`. Never settled, they stay taken',
+    ...reading(singleBody, async (body, reply) => {
+      const { decision, id, answer } = await reserve(service, request(body));
+      tellLimits(reply, [answer]);
+      return { allowed: decision.allowed, decision: decisionJson(decision, id) };
+    }),
+    example: { rule: 'tokens', key: 'alice', cost: 4000 },
+    answer: oneAnswer,
+  },
+];

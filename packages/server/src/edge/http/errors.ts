@@ -71,7 +71,6 @@ const at = (status: number, where: string, detail: string): Problem => plainProb
 /** Faults that Fastify finds before a route is asked, by status. */
 const details: Record<number, string> = {
   408: 'the request took too long to arrive',
-  413: 'a body has at most 64 KiB',
   415: 'send a body of content-type application/json',
   431: 'the header fields are too large',
 };
@@ -96,7 +95,8 @@ function problemFor(error: FastifyError & { code?: string }, request: FastifyReq
   const { statusCode: status = 500 } = error;
   if (status === 400) return at(400, '', error.code === 'FST_ERR_BAD_URL' ? 'the path is not valid' : 'the body is not valid JSON');
   if (status < 400 || status > 499) return plainProblem(500);
-  const detail = details[status];
+  const { bodyLimit } = request.server.initialConfig;
+  const detail = status === 413 ? `a body has at most ${bodyLimit ?? 0} bytes` : details[status];
   return plainProblem(status, detail === undefined ? {} : { detail });
 }
 
@@ -109,20 +109,13 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
   return sendProblem(reply, problem);
 }
 
-const verbs = ['check', 'peek', 'reserve', 'settle', 'cancel', 'refund', 'outcome', 'release', 'extend'];
-const posts = [...verbs, 'devices', 'devices/verify'].map((verb) => `/v1/${verb}`);
-const gets = ['/healthz', '/readyz', '/metrics'];
-
-/** Unknown paths, and known ones with a method that they do not have. */
-export function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const [path = ''] = request.url.split('?');
-  const allow = posts.includes(path) ? 'POST' : gets.includes(path) ? 'GET, HEAD' : undefined;
-  if (allow !== undefined) return sendProblem(reply.header('allow', allow), plainProblem(405));
-  return sendProblem(reply, plainProblem(404, { detail: 'see /healthz, /readyz, /metrics, /v1/check and /v1/gate' }));
-}
-
-/** Every error as problem+json. */
-export function problemErrors(app: FastifyInstance): void {
+/** Every error as problem+json: also unknown paths, and known ones with a method that they do not have. */
+export function problemErrors(app: FastifyInstance, methodsOf: (path: string) => readonly string[] = () => []): void {
   app.setErrorHandler(answerError);
-  app.setNotFoundHandler(answerNotFound);
+  app.setNotFoundHandler((request, reply) => {
+    const [path = ''] = request.url.split('?');
+    const allow = methodsOf(path);
+    if (allow.length > 0) return sendProblem(reply.header('allow', allow.join(', ')), plainProblem(405));
+    return sendProblem(reply, plainProblem(404, { detail: 'see /admin/v1/openapi.json for what there is' }));
+  });
 }

@@ -1,10 +1,13 @@
 import { METHODS } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf, rateLimitFields, trustsPeer } from 'headgate/http';
+import { z } from 'zod';
 import { crowdMend, mostTogether } from '../../rules/match-crowd.js';
 import { gate } from '../../usecases/gate.js';
 import type { Service } from '../../usecases/service.js';
 import { gatePath, hostsAsked, linesAsked } from './asked.js';
+import { limitFields } from './bodies.js';
+import type { Endpoint } from './endpoint.js';
 import { plainProblem, sendProblem } from './errors.js';
 
 /** nginx knows only 401 and 403 from an auth_request, and keeps its connection only if the body is empty and says so. */
@@ -12,8 +15,18 @@ function refuseEmpty(reply: FastifyReply, status: number): FastifyReply {
   return reply.code(403).header('x-headgate-status', String(status)).header('content-length', '0').send();
 }
 
-/** Answers gateways: 204, or why not. Any method and body: it answers before Fastify looks at a body, which Node then drops. */
-export function gateRoutes(app: FastifyInstance, service: Service): void {
+const query = z.object({
+  refuse: z
+    .string()
+    .optional()
+    .describe('`403`: refuse with an empty 403, the status in `X-Headgate-Status`; for nginx, which knows no 429 of a subrequest.'),
+});
+
+/** All that HTTP knows, but the one that asks for a tunnel. */
+export const gateMethods = METHODS.filter((method) => method !== 'CONNECT');
+
+/** Answers gateways: 204, or why not. Any method and body. */
+export function gateEndpoints(service: Service): Endpoint[] {
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { method, url } = request;
     const { headersDistinct: headers } = request.raw;
@@ -42,8 +55,35 @@ export function gateRoutes(app: FastifyInstance, service: Service): void {
     return asEmpty ? refuseEmpty(reply, problem.status) : sendProblem(reply, problem);
   }
 
-  const methods = METHODS.filter((method) => method !== 'CONNECT');
-  for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
-  for (const url of [gatePath, `${gatePath}/*`])
-    app.route({ method: methods, url, onRequest: handle, handler: (_request, reply) => reply });
+  const common = {
+    methods: gateMethods,
+    tag: 'Gateways',
+    query,
+    status: 204,
+    headers: limitFields,
+    problems: [400, 403, 429, 500, 503],
+    ignoresBody: true,
+    handle,
+  } as const satisfies Partial<Endpoint>;
+  return [
+    {
+      ...common,
+      path: gatePath,
+      summary: 'May this request pass? All matching rules, as a group',
+      description:
+        'Any method; a body is not read. The request asked about is told by `X-Original-Method`, `-URI` and `-Host`, of trusted proxies by ' +
+        '`X-Forwarded-Method`, `-Uri` and `-Host`. Refusals have `Retry-After`.',
+    },
+    {
+      ...common,
+      path: `${gatePath}/{path...}`,
+      params: z.object({
+        path: z
+          .string()
+          .describe('All that follows.')
+          .meta({ examples: ['search'] }),
+      }),
+      summary: 'The same, about the rest of this path',
+    },
+  ];
 }

@@ -1,5 +1,6 @@
-import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { AskReady } from '../../usecases/ready.js';
+import type { Endpoint } from './endpoint.js';
 import { plainProblem, sendProblem } from './errors.js';
 
 export interface Operable {
@@ -7,17 +8,62 @@ export interface Operable {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
+const rules = z
+  .object({ version: z.int().optional(), from: z.enum(['file', 'database', 'disk']), ageMs: z.number(), reachable: z.boolean() })
+  .optional()
+  .describe(
+    'The rules in force: their version in the database, where they were read, how long ago they were compared, and whether that is possible now.',
+  );
+
+const unavailable = z.array(z.string()).optional().describe('Of several Redis: those that do not answer, by name.');
+
+/** Who asks while an answer is being made gets the same: making one takes milliseconds, and a pipeline could ask for a thousand at once. */
+function shared<T>(make: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined;
+  return () => (underWay ??= make().finally(() => (underWay = undefined)));
+}
+
 /** For orchestrators and Prometheus. */
-export function operateRoutes(app: FastifyInstance, { ready, metrics }: Operable): void {
-  app.get('/healthz', () => ({ status: 'ok' }));
-  app.get('/readyz', async (_request, reply) => {
-    const { ready: isReady, why, ...more } = await ready();
-    if (isReady) return reply.send({ status: 'ready', ...more });
-    const problem = { ...plainProblem(503, { title: 'Not ready', ...(why === undefined ? undefined : { detail: why }) }), ...more };
-    return sendProblem(reply, problem);
-  });
-  app.get('/metrics', async (_request, reply) => {
-    const { contentType, text } = await metrics();
-    return reply.header('content-type', contentType).send(text);
-  });
+export function operateEndpoints(operable: Operable): Endpoint[] {
+  const [ready, metrics] = [shared(operable.ready), shared(operable.metrics)];
+  return [
+    {
+      methods: ['GET'],
+      path: '/healthz',
+      tag: 'Operation',
+      summary: 'Whether the process answers',
+      status: 200,
+      answer: z.object({ status: z.literal('ok') }),
+      problems: [],
+      handle: () => ({ status: 'ok' }),
+    },
+    {
+      methods: ['GET'],
+      path: '/readyz',
+      tag: 'Operation',
+      summary: 'Whether requests should come here: the counters can be reached, and the server does not stop',
+      status: 200,
+      answer: z.object({ status: z.literal('ready'), unavailable, rules }),
+      problems: [503],
+      async handle(_request, reply) {
+        const { ready: isReady, why, ...more } = await ready();
+        if (isReady) return reply.send({ status: 'ready', ...more });
+        const problem = { ...plainProblem(503, { title: 'Not ready', ...(why === undefined ? undefined : { detail: why }) }), ...more };
+        return sendProblem(reply, problem);
+      },
+    },
+    {
+      methods: ['GET'],
+      path: '/metrics',
+      tag: 'Operation',
+      summary: 'Metrics, as Prometheus reads them',
+      status: 200,
+      media: 'text/plain',
+      problems: [],
+      async handle(_request, reply) {
+        const { contentType, text } = await metrics();
+        return reply.header('content-type', contentType).send(text);
+      },
+    },
+  ];
 }

@@ -13,6 +13,7 @@ import type {
 import { isPlanKnown, strayOverride, strayPlan } from '../../../rules/exceptions-stray.js';
 import { InputError } from '../../../rules/inputs.js';
 import { limitSchema, nameSchema } from '../../../rules/schema.js';
+import { wholeQuery } from '../bodies.js';
 import { keyParam, nameParam, route, timeOf, UnknownNameError, type Route } from './route.js';
 
 export interface CustomersOptions {
@@ -37,7 +38,7 @@ const shown = ({ at, until: end, ...rest }: { readonly at: number; readonly unti
 });
 
 const list = {
-  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  limit: wholeQuery(1, 1000).default(100),
   after: z.string().max(4096).optional().describe('`next` of the page before'),
 };
 const next = z.string().nullable().describe('where the next page begins; null: this is the last');
@@ -64,11 +65,30 @@ function nextOf<T>(page: readonly T[], limit: number, nameIt: (last: T) => Names
 }
 
 const warned = z.object({ warnings: z.array(z.string()).describe('What is allowed and may not be meant') });
-const overrideParams = z.object({ rule: z.string().min(1).max(128), key: z.string().min(1).max(512) });
+const overrideParams = z.object({
+  rule: z
+    .string()
+    .min(1)
+    .max(128)
+    .meta({ examples: ['search'] }),
+  key: z
+    .string()
+    .min(1)
+    .max(512)
+    .meta({ examples: ['alice'] }),
+});
 const ofExemption = z.object({
-  rule: z.union([z.literal('*'), nameSchema]).describe('a rule, or * for all'),
-  kind: z.enum(['key', 'cidr']),
-  subject: z.string().min(1).max(512).describe('a key, or addresses as 10.0.0.0/8'),
+  rule: z
+    .union([z.literal('*'), nameSchema])
+    .describe('a rule, or * for all')
+    .meta({ examples: ['*'] }),
+  kind: z.enum(['key', 'cidr']).meta({ examples: ['cidr'] }),
+  subject: z
+    .string()
+    .min(1)
+    .max(512)
+    .describe('a key, or addresses as 10.0.0.0/8')
+    .meta({ examples: ['10.0.0.0/8'] }),
 });
 
 const planAnswer = z.object({ customer: z.string(), plan: z.string(), until: untilAnswer, ...noted });
@@ -119,6 +139,7 @@ function plansRoutes({ plans, rules }: CustomersOptions): Route[] {
       params: keyParam,
       body: z.strictObject({ plan: z.string().min(1).max(128), until }),
       answer: warned,
+      example: { plan: 'pro', until: '2100-01-01T00:00:00Z' },
       async run({ params: { key }, body: { plan, until: end }, who }) {
         await plans.set({ customer: key, plan, until: millisecondsOf(end), by: who });
         return { body: { warnings: isPlanKnown(rules(), plan) ? [] : [strayPlan(plan)] } };
@@ -166,6 +187,7 @@ function overridesRoutes({ overrides, rules }: CustomersOptions): Route[] {
       params: overrideParams,
       body: z.strictObject({ limit: limitSchema, until }),
       answer: warned,
+      example: { limit: { tokenBucket: { capacity: 100, refill: '10/s' } } },
       async run({ params: { rule, key }, body: { limit, until: end }, who }) {
         await overrides.set({ rule, customer: key, limit, until: millisecondsOf(end), by: who });
         return { body: { warnings: rules().rules.has(rule) ? [] : [strayOverride(rule)] } };
@@ -205,6 +227,7 @@ function exemptionsRoutes(exemptions: ExemptionsRepository): Route[] {
       role: 'operate',
       summary: 'Exempts a key, or addresses, from a rule or all',
       body: ofExemption.extend({ reason: z.string().max(1000).default(''), until }).strict(),
+      example: { rule: '*', kind: 'cidr', subject: '10.0.0.0/8', reason: 'our own' },
       async run({ body: { until: end, ...exemption }, who }) {
         await exemptions.set({ ...exemption, until: millisecondsOf(end), by: who });
         return {};
@@ -238,6 +261,7 @@ function shadowsRoutes(shadows: ShadowsRepository): Route[] {
       summary: 'Has a rule (or *, all without a switch of their own) only observe, or refuse again, whatever the rule says',
       params: nameParam,
       body: z.strictObject({ on: z.boolean() }),
+      example: { on: true },
       async run({ params: { name }, body: { on }, who }) {
         await shadows.set({ rule: name, on, by: who });
         return {};

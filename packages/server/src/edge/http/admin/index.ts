@@ -16,7 +16,6 @@ export interface Administered {
   readonly traffic: Traffic;
   /** Without one, rules are in a file, and what is in a database is not served. */
   readonly database: Database | undefined;
-  readonly version: string;
   /** Told of what was done and could not be recorded, without keys. */
   readonly onUnrecorded: (act: string) => void;
 }
@@ -26,13 +25,13 @@ const believedMs = 5000;
 const mostBelieved = 1000;
 
 /** The admin API of a service. */
-export function administration({ service, traffic, database, version, onUnrecorded }: Administered): AdminOptions {
+export function administration({ service, traffic, database, onUnrecorded }: Administered): AdminOptions {
   const record: RecordAct = async (act) => {
     await database?.audit.add(act).catch(() => onUnrecorded(`${act.by}: ${act.what}`));
   };
   const common = [...keysRoutes(service, record), ...quotasAdminRoutes(service, record), ...trafficRoutes(traffic)];
   if (database === undefined) {
-    return { routes: common, version, hasTokens: () => Promise.resolve(false), bearerOf: () => Promise.resolve(undefined) };
+    return { routes: common, hasTokens: () => Promise.resolve(false), bearerOf: () => Promise.resolve(undefined) };
   }
   let generation = 0;
   const believed = new Map<string, { readonly until: number; readonly bearer: Awaited<ReturnType<AdminOptions['bearerOf']>> }>();
@@ -54,7 +53,6 @@ export function administration({ service, traffic, database, version, onUnrecord
       ...recordsRoutes({ tokens: forgetting, audit }),
       ...common,
     ],
-    version,
     hasTokens: tokens.hasAny,
     async bearerOf(token) {
       const known = believed.get(token);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { keyStates, resetKey } from '../../../usecases/key-state.js';
 import type { Service } from '../../../usecases/service.js';
-import { finite } from '../bodies.js';
+import { finite, reasonField } from '../bodies.js';
 import { keyParam, route, type RecordAct, type Route } from './route.js';
 
 const ofRule = z.object({ rule: z.string().min(1).max(128) });
@@ -13,7 +13,7 @@ const stateAnswer = z.object({
   retryAfterMs: z.number().nullable().describe('0 if a check of one unit would pass; null if never'),
   resetAfterMs: z.number(),
   wouldAllow: z.boolean(),
-  reason: z.enum(['ok', 'limited', 'cost-above-limit', 'banned', 'store-unavailable']).describe('Why it is refused'),
+  reason: reasonField.describe('Why it is refused'),
   shadow: z.boolean(),
   degraded: z.boolean(),
 });
@@ -51,6 +51,7 @@ export function keysRoutes(service: Service, record: RecordAct): Route[] {
       summary: 'Forgets the counter of a key under a rule; a ban stays',
       params: keyParam,
       body: ofRule,
+      example: { rule: 'search' },
       async run({ params: { key }, body: { rule }, who }) {
         await resetKey(service, { rule, key });
         await record({ by: who, what: 'key.reset', detail: { rule, key } });
@@ -64,6 +65,7 @@ export function keysRoutes(service: Service, record: RecordAct): Route[] {
       summary: 'Refuses a key under a rule for a while, whatever is left of its budget',
       params: keyParam,
       body: ofRule.extend({ forMs: z.int().min(1).max(315_576_000_000).describe('milliseconds; at most ten years') }),
+      example: { rule: 'search', forMs: 600_000 },
       async run({ params: { key }, body: { rule, forMs }, who }) {
         await limiter().ban(rule, key, forMs);
         await record({ by: who, what: 'key.ban', detail: { rule, key, forMs } });
@@ -77,6 +79,7 @@ export function keysRoutes(service: Service, record: RecordAct): Route[] {
       summary: 'Lifts a ban',
       params: keyParam,
       body: ofRule,
+      example: { rule: 'search' },
       async run({ params: { key }, body: { rule }, who }) {
         await limiter().unban(rule, key);
         await record({ by: who, what: 'key.unban', detail: { rule, key } });

@@ -1,16 +1,8 @@
 import { z } from 'zod';
 import { setQuota } from '../../../usecases/quotas.js';
 import type { Service } from '../../../usecases/service.js';
+import { quotaAnswer } from '../bodies.js';
 import { keyParam, route, type RecordAct, type Route } from './route.js';
-
-const quotaAnswer = z.object({
-  rule: z.string(),
-  used: z.number(),
-  limit: z.number(),
-  remaining: z.number(),
-  resetsAt: z.iso.datetime(),
-  degraded: z.boolean(),
-});
 
 /** What the billing system knows better: `PUT /v1/quotas/{key}`, and the same under the admin API's path. */
 export function quotasAdminRoutes(service: Service, record: RecordAct): Route[] {
@@ -27,6 +19,7 @@ export function quotasAdminRoutes(service: Service, record: RecordAct): Route[] 
         used: z.int().min(0).max(9_000_000_000),
         plan: z.string().max(128).optional().describe('if it is not the one that is stored'),
       }),
+      example: { rule: 'monthly', used: 1200 },
       answer: quotaAnswer,
       async run({ params: { key }, body: { rule, used, plan }, who }) {
         const body = await setQuota(service, { rule, key, used, plan });

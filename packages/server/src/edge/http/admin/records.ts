@@ -37,6 +37,7 @@ export function recordsRoutes({ tokens, audit }: { tokens: TokensRepository; aud
       role: 'edit',
       summary: 'Makes a token; it is shown this once',
       body: z.strictObject({ name: tokenName, role: z.enum(roles) }),
+      example: { name: 'billing', role: 'operate' },
       answer: z.object({ token: z.string(), name: z.string(), role: z.enum(roles) }),
       status: 201,
       async run({ body: { name, role }, who }) {

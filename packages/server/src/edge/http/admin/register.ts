@@ -1,8 +1,8 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { DatabaseError } from '../../../database/errors.js';
+import type { Endpoint } from '../endpoint.js';
 import { plainProblem, readBody, sendProblem } from '../errors.js';
-import { openApiOf } from './openapi.js';
 import { roles, type Role, type Route } from './route.js';
 
 /** Who a bearer token belongs to; undefined for one that is not known or was revoked. */
@@ -13,8 +13,6 @@ export interface Bearer {
 
 export interface AdminOptions {
   readonly routes: readonly Route[];
-  /** Of this Headgate, for the OpenAPI document. */
-  readonly version: string;
   /** Whether any token holds: without one, only this machine is served. */
   readonly hasTokens: () => Promise<boolean>;
   readonly bearerOf: (token: string) => Promise<Bearer | undefined>;
@@ -29,14 +27,19 @@ const loopbackPeer = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/i;
 /** A page of another site that has its name point to this machine sends its own name here. */
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
 
-/** What proxies add to a request, each of them some. One that adds nothing and calls itself by this machine's name cannot be told. */
-const byProxies = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'forwarded', 'via'];
+/** What proxies and CDNs add to a request, each of them some. One that adds nothing and calls itself by this machine's name cannot be told. */
+const byProxies = [
+  ...['forwarded', 'via', 'x-real-ip', 'x-client-ip', 'x-cluster-client-ip', 'x-envoy-external-address'],
+  ...['true-client-ip', 'cf-connecting-ip', 'fastly-client-ip', 'x-amzn-trace-id'],
+];
+const isByProxy = (name: string): boolean => byProxies.includes(name) || /^x-(forwarded|original)\b/.test(name);
 
-const isLocal = ({ socket, headers }: FastifyRequest): boolean =>
+const isLocal = ({ socket, headers, raw }: FastifyRequest): boolean =>
   loopbackPeer.test(socket.remoteAddress ?? '') &&
   loopbackHost.test(headers.host ?? '') &&
-  // A proxy on this machine would bring in everybody.
-  byProxies.every((name) => headers[name] === undefined);
+  // A proxy on this machine would bring in everybody. nginx may add nothing, and then speaks HTTP/1.0 unless it is told otherwise.
+  raw.httpVersion !== '1.0' &&
+  !Object.keys(headers).some(isByProxy);
 
 /** Why a request is not served. */
 class Refused extends Error {
@@ -89,8 +92,19 @@ async function answer(route: Route, request: FastifyRequest, options: AdminOptio
   return route.run(asked as never);
 }
 
-/** Serves the admin API, and its OpenAPI document at `/admin/v1/openapi.json`. */
-export function adminRoutes(app: FastifyInstance, options: AdminOptions): void {
+/** Statuses of the problems that a route may answer. What is looked for may be named in the query or the body too: a version, an exemption. */
+const problemsOf = ({ method, body, needsBase }: Route): number[] => [
+  ...[400, 401, 403, 404, 503],
+  // A body that nobody asked for is looked at, too.
+  ...(body !== undefined || method === 'DELETE' ? [413, 415] : []),
+  ...(body !== undefined ? [422] : []),
+  ...(needsBase ? [412, 422, 428] : []),
+];
+
+const etagField = { ETag: 'The version of the rules, for `If-Match`.' };
+
+/** The admin API. */
+export function adminEndpoints(options: AdminOptions): Endpoint[] {
   async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     reply.header('cache-control', 'no-store');
     try {
@@ -102,12 +116,17 @@ export function adminRoutes(app: FastifyInstance, options: AdminOptions): void {
       return sendProblem(reply, plainProblem(error.status, { detail: error.message }));
     }
   }
-  for (const route of options.routes) {
-    for (const path of [adminPath + route.path, ...(route.alias === undefined ? [] : [route.alias])]) {
-      const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
-      app.route({ method: route.method, url, handler: (request, reply) => handle(route, request, reply) });
-    }
-  }
-  const document = openApiOf(options.routes, { base: adminPath, version: options.version });
-  app.get(`${adminPath}/openapi.json`, () => document);
+  return options.routes.flatMap((route) => {
+    const { method, path, alias, run: _, status = route.answer ? 200 : 204, tellsVersion, ...described } = route;
+    const endpoint = {
+      ...described,
+      methods: [method],
+      tag: 'Administration' as const,
+      status,
+      ...(tellsVersion && { headers: etagField }),
+      problems: problemsOf(route),
+      handle: (request: FastifyRequest, reply: FastifyReply) => handle(route, request, reply),
+    };
+    return [adminPath + path, ...(alias === undefined ? [] : [alias])].map((at) => ({ ...endpoint, path: at }));
+  });
 }

@@ -1,6 +1,8 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Role } from '../../../rules/records.js';
+import { wholeQuery } from '../bodies.js';
 
+export { keyParam, nameParam } from '../bodies.js';
 export { roles, type Role } from '../../../rules/records.js';
 
 /** Who asks, by the name of the token, and what he sent, read by the route's schemas. */
@@ -35,6 +37,10 @@ export interface Route {
   readonly body?: z.ZodType;
   /** Whether `If-Match` with a version must be sent: who edits says what he saw. */
   readonly needsBase?: true;
+  /** Of a body. */
+  readonly example?: unknown;
+  /** Whether the answer has the version as its `ETag`. */
+  readonly tellsVersion?: true;
   /** What it answers if all is well; without a schema nothing. */
   readonly answer?: z.ZodType;
   readonly status?: number;
@@ -73,8 +79,9 @@ export class UnknownNameError extends Error {
 /** A time as JSON has it, of milliseconds since 1970. */
 export const timeOf = (ms: number): string => new Date(ms).toISOString();
 
-export const nameParam = z.object({ name: z.string().min(1).max(128) });
-export const keyParam = z.object({ key: z.string().min(1).max(4096) });
+/** More than any of a database. */
+const mostRows = 9_007_199_254_740_991;
+export const versionQuery = wholeQuery(0, mostRows);
 
 /** A page of a list, the newest first. */
-export const pageQuery = { limit: z.coerce.number().int().min(1).max(200).default(50), before: z.coerce.number().int().min(0).optional() };
+export const pageQuery = { limit: wholeQuery(1, 200).default(50), before: versionQuery.optional() };

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { identifySchema, nameSchema, ruleSchema } from '../../../rules/schema.js';
 import type { Difference, RulesRepository, Version, Written } from '../../../rules/repository.js';
-import { nameParam, pageQuery, route, timeOf, UnknownNameError, type Answer, type Route } from './route.js';
+import { nameParam, pageQuery, route, timeOf, UnknownNameError, versionQuery, type Answer, type Route } from './route.js';
+
+const exampleRule = { match: { path: '/search' }, key: ['apiKey'], limit: { tokenBucket: { capacity: 20, refill: '2/s' } } };
 
 /** A rule as it is stored: what a rules file says of one, its name apart. */
-const storedRule = ruleSchema.partial({ name: true });
+export const storedRule = ruleSchema.partial({ name: true });
 const reason = z.string().max(1000).default('').describe('Why; in the history.');
 
 const versionAnswer = z.object({
@@ -41,8 +43,9 @@ export function rulesRoutes(repository: RulesRepository): Route[] {
       path: '/rules',
       role: 'read',
       summary: 'All rules in force, or as they were at a version',
-      query: z.object({ version: z.coerce.number().int().min(0).optional() }),
+      query: z.object({ version: versionQuery.optional() }),
       answer: setAnswer,
+      tellsVersion: true,
       async run({ query: { version } }) {
         const set = await (version === undefined ? repository.current() : repository.at(version));
         return {
@@ -58,6 +61,7 @@ export function rulesRoutes(repository: RulesRepository): Route[] {
       summary: 'One rule in force',
       params: nameParam,
       answer: z.object({ version: z.number(), rule: storedRule }),
+      tellsVersion: true,
       async run({ params: { name } }) {
         const { version, rules } = await repository.current();
         if (!rules.has(name)) throw new UnknownNameError(`no rule of the name ${JSON.stringify(name)} is in force`);
@@ -69,10 +73,12 @@ export function rulesRoutes(repository: RulesRepository): Route[] {
       path: '/rules/{name}',
       role: 'edit',
       summary: 'Adds or replaces a rule: a new version',
-      params: z.object({ name: nameSchema }),
-      body: z.object({ rule: storedRule, reason }),
+      params: z.object({ name: nameSchema.meta({ examples: ['search'] }) }),
+      body: z.strictObject({ rule: storedRule, reason }),
+      example: { rule: exampleRule, reason: 'too many bots' },
       needsBase: true,
       answer: writtenAnswer,
+      tellsVersion: true,
       run: async ({ params: { name }, body: { rule, reason: why }, who, base = -1 }) =>
         written(await repository.change({ base, author: who, reason: why, put: { [name]: rule } })),
     }),
@@ -85,6 +91,7 @@ export function rulesRoutes(repository: RulesRepository): Route[] {
       query: z.object({ reason }),
       needsBase: true,
       answer: writtenAnswer,
+      tellsVersion: true,
       run: async ({ params: { name }, query: { reason: why }, who, base = -1 }) =>
         written(await repository.change({ base, author: who, reason: why, remove: [name] })),
     }),
@@ -93,14 +100,16 @@ export function rulesRoutes(repository: RulesRepository): Route[] {
       path: '/changes',
       role: 'edit',
       summary: 'Several changes as one version',
-      body: z.object({
+      body: z.strictObject({
         put: z.record(nameSchema, storedRule).optional(),
         remove: z.array(z.string()).optional(),
         identify: identifySchema.nullable().optional().describe('null removes it'),
         reason,
       }),
+      example: { put: { search: exampleRule }, remove: ['old'], reason: 'the new search' },
       needsBase: true,
       answer: writtenAnswer,
+      tellsVersion: true,
       run: async ({ body: { put, remove, identify, reason: why }, who, base = -1 }) =>
         written(
           await repository.change({
@@ -130,7 +139,7 @@ export function rulesRoutes(repository: RulesRepository): Route[] {
       path: '/diff',
       role: 'read',
       summary: 'What differs between two versions',
-      query: z.object({ from: z.coerce.number().int().min(0), to: z.coerce.number().int().min(0) }),
+      query: z.object({ from: versionQuery, to: versionQuery }),
       answer: z.object({ differences: z.array(differenceAnswer) }),
       run: async ({ query: { from, to } }) => ({ body: { differences: (await repository.diff(from, to)).map(shown) } }),
     }),
@@ -139,9 +148,11 @@ export function rulesRoutes(repository: RulesRepository): Route[] {
       path: '/rollback',
       role: 'edit',
       summary: 'Brings back what was in force at a version: a new version',
-      body: z.object({ to: z.int().min(0), reason }),
+      body: z.strictObject({ to: z.int().min(0), reason }),
+      example: { to: 11, reason: 'as it was' },
       needsBase: true,
       answer: writtenAnswer,
+      tellsVersion: true,
       run: async ({ body: { to, reason: why }, who, base = -1 }) =>
         written(await repository.rollback({ to, base, author: who, reason: why })),
     }),

@@ -51,6 +51,7 @@ export function trafficRoutes(traffic: Traffic): Route[] {
       role: 'read',
       summary: 'What a key is called in reports, for who has it in hand',
       body: z.strictObject({ key: z.string().min(1).max(65_536) }),
+      example: { key: 'alice' },
       answer: z.object({ mask: z.string() }),
       run: async ({ body: { key } }) => ({ body: { mask: traffic.maskOf(key) } }),
     }),
