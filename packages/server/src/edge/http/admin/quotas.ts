@@ -8,6 +8,7 @@ const quotaAnswer = z.object({
   used: z.number(),
   limit: z.number(),
   remaining: z.number(),
+  startsAt: z.iso.datetime(),
   resetsAt: z.iso.datetime(),
   degraded: z.boolean(),
 });
