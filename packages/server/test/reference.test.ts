@@ -38,7 +38,8 @@ describe('every command', () => {
       const names = Object.values(settings).map(({ name }) => name);
       expect(new Set(names).size, path).toBe(names.length);
     }
-    for (const node of tree) if (isGroup(node)) for (const { path } of node.commands) expect(path.startsWith(`${node.path} `), path).toBe(true);
+    for (const node of tree)
+      if (isGroup(node)) for (const { path } of node.commands) expect(path.startsWith(`${node.path} `), path).toBe(true);
     expect(new Set(Object.values(exitCodes))).toEqual(new Set(documented));
   });
 });

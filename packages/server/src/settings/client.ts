@@ -3,11 +3,14 @@ import { durationOr, flagOnly, last, secretSetting, setting, textSetting, wholeS
 
 const usual = 'http://127.0.0.1:8080';
 
+/** A user, a password or a query may be secret. */
+const shown = (url: string): string => (/^[\w.:/-]*$/.test(url) ? JSON.stringify(url) : 'another (not shown)');
+
 function readUrl(given: Given, faults: string[]): URL {
   const text = last(given) ?? usual;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
-    faults.push(`${given.where}: expected a URL such as ${usual}; got ${JSON.stringify(text.replace(/\/\/.*@/s, '//***@'))}`);
+    faults.push(`${given.where}: expected a URL such as ${usual}; got ${shown(text)}`);
   else if (url.username !== '' || url.password !== '')
     faults.push(`${given.where}: expected no user and password in the URL; a token is set by HEADGATE_TOKEN (the value is not shown)`);
   else return url;

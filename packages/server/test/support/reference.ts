@@ -57,7 +57,11 @@ export function commandsPage(tree: Tree, serve: SettingTable): string {
   const overview = commandsOf(tree).map(({ path, summary }) => [`[${path}](${anchor(path)})`, summary]);
   const parts = tree.flatMap((node) => {
     if (!isGroup(node)) return [`## ${node.path}`, commandText(node, serve)];
-    return [`## ${node.path}`, [sentence(node.summary), node.about].filter(Boolean).join(' '), ...node.commands.map((one) => commandText(one, serve))];
+    return [
+      `## ${node.path}`,
+      [sentence(node.summary), node.about].filter(Boolean).join(' '),
+      ...node.commands.map((one) => commandText(one, serve)),
+    ];
   });
   return `${[
     '# The command line',
