@@ -11,14 +11,19 @@ export interface Progress {
 /** One line that changes, for who watches; silent unless it is a terminal. */
 export function progressOn(stream: NodeJS.WriteStream = process.stderr): Progress {
   let last = Number.NEGATIVE_INFINITY;
+  let isShown = false;
   if (!stream.isTTY) return { tell: () => undefined, end: () => undefined };
   return {
     tell(text) {
       const now = performance.now();
       if (now - last < everyMs) return;
       last = now;
+      isShown = true;
       stream.write(`\r\u001b[K${text.slice(0, Math.max(1, (stream.columns || 80) - 1))}`);
     },
-    end: () => void stream.write('\r\u001b[K'),
+    end() {
+      if (isShown) stream.write('\r\u001b[K');
+      isShown = false;
+    },
   };
 }
