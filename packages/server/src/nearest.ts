@@ -14,16 +14,16 @@ export function distance(a: string, b: string): number {
 /** A longer word is no slip of anything. */
 const longest = 40;
 
-/** The word that was probably meant: two letters away at most, and no more than half of it; or the only one that begins so. */
+/** The word that was probably meant: the only one that begins so, or two letters away at most, and no more than half of it. */
 export function nearest(given: string, known: readonly string[]): string | undefined {
   const word = given.slice(0, longest);
+  const begun = word.length < 2 ? [] : known.filter((name) => name.startsWith(word));
+  if (begun.length === 1) return begun[0];
   const [best] = known
     .map((name) => ({ name, far: distance(word, name) }))
     .filter(({ name, far }) => far <= Math.min(2, name.length / 2))
     .sort((a, b) => a.far - b.far);
-  if (best !== undefined) return best.name;
-  const begun = word.length < 2 ? [] : known.filter((name) => name.startsWith(word));
-  return begun.length === 1 ? begun[0] : undefined;
+  return best?.name;
 }
 
 /** To be put behind a fault: `; did you mean "rules"?`, or nothing. */

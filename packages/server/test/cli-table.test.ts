@@ -11,13 +11,23 @@ const columns = [{ title: 'NAME' }, { title: 'N', right: true }, { title: 'WHAT'
 describe('a table', () => {
   it('has columns by the places that texts take on a terminal', () => {
     expect(['abc', 'é', 'e\u0301', '日本', '😀', '👨‍👩‍👧', '❤️', 'ｆ', '\u200b'].map(displayWidth)).toEqual([3, 1, 1, 4, 2, 2, 2, 2, 0]);
-    expect(table(columns, [['日本', '7', 'x'], ['a', '1000', 'yy']], wide)).toBe(
-      ['NAME     N  WHAT', '日本     7  x', 'a     1000  yy'].join('\n'),
-    );
+    expect(
+      table(
+        columns,
+        [
+          ['日本', '7', 'x'],
+          ['a', '1000', 'yy'],
+        ],
+        wide,
+      ),
+    ).toBe(['NAME     N  WHAT', '日本     7  x', 'a     1000  yy'].join('\n'));
   });
 
   it('stays within a terminal: texts go on below themselves, whole words first', () => {
-    const rows = [['search', '1', 'added rule "a" and another'], ['x'.repeat(30), '2', '日本語日本語日本語日本語']];
+    const rows = [
+      ['search', '1', 'added rule "a" and another'],
+      ['x'.repeat(30), '2', '日本語日本語日本語日本語'],
+    ];
     const text = table(columns, rows, { width: 40, color: false });
     for (const line of text.split('\n')) expect(displayWidth(line), line).toBeLessThanOrEqual(40);
     expect(text).toMatch(/^search +1 +added rule "a"/m);
@@ -37,7 +47,6 @@ describe('a table', () => {
     const plain = table(columns, rows, wide);
     const colored = table(columns, rows, { ...wide, color: true });
     expect(colored).toContain('\u001b[31m');
-    // eslint-disable-next-line no-control-regex
     expect(colored.replaceAll(/\u001b\[\d+m/g, '')).toBe(plain);
   });
 });

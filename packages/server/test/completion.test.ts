@@ -113,9 +113,9 @@ describe.each([
     expect(offers('headgate completion f')).toEqual(['fish']);
     const plain = (names: string[]): string[] => names.map((name) => name.replace(/\/$/, '').replaceAll('\\ ', ' '));
     expect(plain(offers('headgate rules import my', folder)).sort()).toEqual(['my rules.yaml', 'my-folder']);
-    expect(plain(offers('headgate serve --http-port 1 --rules my\\ r', folder).concat(offers('headgate serve --rules my', folder)))).toContain(
-      'my rules.yaml',
-    );
+    expect(
+      plain(offers('headgate serve --http-port 1 --rules my\\ r', folder).concat(offers('headgate serve --rules my', folder))),
+    ).toContain('my rules.yaml');
     expect(plain(offers('headgate serve --cache my', folder))).toEqual(['my-folder']);
   });
 });

@@ -19,14 +19,21 @@ function comment({ version, made }: Known): string {
   return ` Rules of Headgate, version ${version}${who}.\n headgate rules import FILE takes them back.`;
 }
 
+function fieldsOnOneLine(node: unknown): void {
+  if (isMap(node)) for (const { value } of node.items) if (isCollection(value)) value.flow = true;
+}
+
 /** A rules file, the same for the same rules: by their names, a block each, with what is in a field on one line. */
 export function rulesYaml(known: Known): string {
   const { version, rules, ...blocks } = fileOf(known) as { version: 1; rules: Record<string, unknown>[] };
   const value = { version, ...(JSON.parse(canonical(blocks)) as object), rules: rules.map(ordered) };
   const document = new Document(value, { aliasDuplicateObjects: false });
   document.commentBefore = comment(known);
+  fieldsOnOneLine(document.contents);
   const list = document.get('rules');
-  if (isSeq(list))
-    for (const rule of list.items) if (isMap(rule)) for (const { value } of rule.items) if (isCollection(value)) value.flow = true;
+  if (isSeq(list)) {
+    list.flow = false;
+    for (const rule of list.items) fieldsOnOneLine(rule);
+  }
   return document.toString({ lineWidth: 150, singleQuote: true });
 }
