@@ -1,11 +1,12 @@
+import { execFile } from 'node:child_process';
 import { createWriteStream, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { readAccessLog, type LogLine } from '../src/cli/access-log.js';
-import { isInPart } from '../src/cli/parts.js';
-import { ran } from './support/command.js';
+import { readAccessLog, type LogLine } from '../src/cli/rebuild/access-log.js';
+import { isInPart } from '../src/cli/rebuild/parts.js';
+import { bin, ran } from './support/command.js';
 import { start, temporary, type Started } from './support/service.js';
 
 const rules = `version: 1
@@ -89,6 +90,26 @@ describe('headgate quota rebuild', () => {
     expect(out).toMatch(/^monthly +1 +5$/m);
     expect(out).toContain('nothing was set: --dry-run');
     expect((await quotaOf(service, 'ann')).used).toBe(0);
+  });
+
+  it('shows how far it is on a terminal only, and leaves nothing of that behind', async () => {
+    const service = await start({ rules });
+    const { startsAt: time } = await quotaOf(service, 'x');
+    const line = [
+      process.execPath,
+      bin,
+      'quota',
+      'rebuild',
+      '--from-log',
+      logFile([{ time, rule: 'monthly', key: 'ann' }]),
+      '--url',
+      service.url,
+    ];
+    const text = await new Promise<string>((resolve) => {
+      execFile('script', ['-qec', line.join(' '), '/dev/null'], { encoding: 'utf8' }, (_, stdout) => resolve(stdout));
+    });
+    expect(text).toMatch(/^\r\u001b\[K1 lines, 1 keys.*\r\u001b\[K/s);
+    expect(text).toContain('1 quotas set');
   });
 
   it('tells the first ten faulty lines by number, shows none of them, sets the others, and ends with 1', async () => {

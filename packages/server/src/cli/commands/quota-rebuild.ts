@@ -1,48 +1,30 @@
 import { SettingError } from '../../config.js';
 import type { clientSettings } from '../../settings/client.js';
 import type { Setting } from '../../settings/setting.js';
-import { readAccessLog, type LogLine, type Taken } from '../access-log.js';
 import { eachAtMost } from '../at-most.js';
 import type { Work } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
-import { lookOf, out, outJson } from '../out.js';
-import { isInPart, type Part } from '../parts.js';
 import { progressOn, type Progress } from '../progress.js';
-import { quotaSums, type Period, type Sums } from '../quota-sums.js';
+import { readAccessLog, type Taken } from '../rebuild/access-log.js';
+import type { Part } from '../rebuild/parts.js';
+import { quotaSums, type Period, type Sums } from '../rebuild/quota-sums.js';
+import { reportJson, tellReport, type Report, type Written } from '../rebuild/report.js';
+import { emptyTally, wantedOf, type Tally, type Wanted } from '../rebuild/tally.js';
 import { query, withService, type Service } from '../service.js';
 import { ServiceError } from '../service-error.js';
-import { table } from '../table.js';
 import { quotaPath, type QuotaAnswer } from './quota.js';
 
 /** Keys that are kept in mind: about 100 MB. */
 const mostKeys = 200_000;
 /** Requests under way at once. */
 const connections = 8;
-/** Faulty lines that are told one by one. */
-const mostTold = 10;
-
-interface Options {
-  readonly rule: string | undefined;
-  readonly part: Part | undefined;
-}
-
-/** What became of the lines. */
-interface Tally {
-  lines: number;
-  counted: number;
-  outside: number;
-  other: number;
-  refused: number;
-  faulty: number;
-  readonly faults: { readonly line: number; readonly fault: string }[];
-}
 
 /** Guesses where the shared store is away would be set for good. */
-function assertTold(service: Service, quotas: readonly QuotaAnswer[]): void {
+function assertTold({ url }: Service, quotas: readonly QuotaAnswer[]): void {
   if (quotas.some(({ degraded }) => degraded))
     throw new ServiceError(
       exitCodes.unavailable,
-      `${service.url} cannot reach its Redis now, so what it tells of quotas is not true for all; run this again then`,
+      `${url} cannot reach its Redis, so what it tells of quotas is a guess; run this again when it can`,
     );
 }
 
@@ -52,29 +34,6 @@ async function periodsOf(service: Service, { key, plan }: Taken): Promise<Period
   return quotas.map(({ rule, startsAt, resetsAt }) => ({ rule, since: Date.parse(startsAt), until: Date.parse(resetsAt) }));
 }
 
-/** The lines of a batch that are asked for, by rule; tallies the others. */
-function wanted(lines: readonly LogLine[], { rule: only, part }: Options, tally: Tally): [string, Taken][] {
-  const found: [string, Taken][] = [];
-  const faulty = (line: number, fault: string): void => {
-    tally.faulty += 1;
-    if (tally.faults.length < mostTold) tally.faults.push({ line, fault });
-  };
-  for (const line of lines) {
-    tally.lines += 1;
-    if ('fault' in line) {
-      faulty(line.number, line.fault);
-      continue;
-    }
-    const { taken } = line;
-    const rule = taken.rule ?? only;
-    if (rule === undefined) faulty(line.number, 'rule: is missing; --rule NAME says which rule such lines are about');
-    else if (!taken.allowed) tally.refused += 1;
-    else if (only !== undefined && rule !== only) tally.other += 1;
-    else if (part === undefined || isInPart(taken.key, part)) found.push([rule, taken]);
-  }
-  return found;
-}
-
 function assertRoom(keys: number): void {
   if (keys > mostKeys)
     throw new SettingError(
@@ -82,33 +41,29 @@ function assertRoom(keys: number): void {
     );
 }
 
-async function sumUp(
-  service: Service,
-  { file, progress, tally, ...options }: Options & { file: string; progress: Progress; tally: Tally },
-): Promise<Sums> {
-  const sums = quotaSums();
-  for await (const lines of readAccessLog(file)) {
-    const entries = wanted(lines, options, tally);
-    const unknown = new Map(
-      entries.filter(([, taken]) => !sums.knows(taken)).map(([, taken]) => [JSON.stringify([taken.key, taken.plan]), taken]),
-    );
-    assertRoom(sums.keys + new Set([...unknown.values()].map(({ key }) => key)).size);
-    await eachAtMost(connections, unknown.values(), async (taken) => {
-      sums.learn(taken, await periodsOf(service, taken));
-      progress.tell(`${tally.lines} lines, ${sums.keys} keys`);
-    });
-    for (const [rule, taken] of entries) tally[sums.add(rule, taken)] += 1;
-    progress.tell(`${tally.lines} lines, ${sums.keys} keys`);
-  }
-  return sums;
+interface Summing extends Wanted {
+  readonly file: string;
+  readonly tally: Tally;
+  readonly progress: Progress;
 }
 
-interface Written {
-  set: number;
-  /** Began a new period while the log was read: what was set there is of the old one. */
-  moved: number;
-  /** No quota of this customer any more. */
-  gone: number;
+async function sumUp(service: Service, { file, tally, progress, ...wanted }: Summing): Promise<Sums> {
+  const sums = quotaSums();
+  const tell = (): void => progress.tell(`${tally.lines} lines, ${sums.keys} keys`);
+  for await (const lines of readAccessLog(file)) {
+    const entries = wantedOf(lines, wanted, tally);
+    const unknown = new Map<string, Taken>();
+    for (const [, taken] of entries) if (!sums.knows(taken)) unknown.set(JSON.stringify([taken.key, taken.plan]), taken);
+    // Too many by a few, where a key has several plans.
+    assertRoom(sums.keys + unknown.size);
+    await eachAtMost(connections, unknown.values(), async (taken) => {
+      sums.learn(taken, await periodsOf(service, taken));
+      tell();
+    });
+    for (const [rule, taken] of entries) tally[sums.add(rule, taken)] += 1;
+    tell();
+  }
+  return sums;
 }
 
 async function setAll(service: Service, sums: Sums, progress: Progress): Promise<Written> {
@@ -127,40 +82,9 @@ async function setAll(service: Service, sums: Sums, progress: Progress): Promise
   return written;
 }
 
-function byRule(sums: Sums): { readonly rule: string; readonly quotas: number; readonly units: number }[] {
-  const totals = new Map<string, { quotas: number; units: number }>();
-  for (const {
-    period: { rule },
-    used,
-  } of sums.all()) {
-    const { quotas, units } = totals.get(rule) ?? { quotas: 0, units: 0 };
-    totals.set(rule, { quotas: quotas + 1, units: units + used });
-  }
-  return [...totals].map(([rule, total]) => ({ rule, ...total })).sort((a, b) => (a.rule < b.rule ? -1 : 1));
-}
-
-const columns = [{ title: 'RULE' }, { title: 'KEYS', right: true }, { title: 'UNITS', right: true }] as const;
-
-type Rules = ReturnType<typeof byRule>;
-
-function tell(tally: Tally, rules: Rules, written: Written | undefined): void {
-  for (const { line, fault } of tally.faults) process.stderr.write(`line ${line}: ${fault}\n`);
-  if (tally.faulty > tally.faults.length) process.stderr.write(`and ${tally.faulty - tally.faults.length} more lines cannot be read\n`);
-  if (rules.length > 0)
-    out(
-      `${table(
-        columns,
-        rules.map(({ rule, quotas, units }) => [rule, String(quotas), String(units)]),
-        lookOf(),
-      )}\n`,
-    );
-  const { lines, counted, outside, other, refused, faulty } = tally;
-  const parts = [`${counted} counted`, `${outside} of other periods`, `${other} of other rules`, `${refused} refused`, `${faulty} faulty`];
-  out(`${lines} lines: ${parts.join(', ')}`);
-  if (written === undefined) out('nothing was set: --dry-run');
-  else out(`${written.set} quotas set`);
-  if (written !== undefined && written.moved > 0) out(`${written.moved} quotas began a new period meanwhile: run this again`);
-  if (written !== undefined && written.gone > 0) out(`${written.gone} are no quotas any more: the rules have changed meanwhile`);
+function exitCodeOf({ tally: { faulty }, written }: Report): number {
+  const isWhole = faulty === 0 && (written === undefined || written.moved + written.gone === 0);
+  return isWhole ? exitCodes.ok : exitCodes.failed;
 }
 
 type Settings = typeof clientSettings & {
@@ -177,16 +101,14 @@ export const rebuild: Work<Settings> = ({ values: { fromLog: file, rule, part, d
     values,
     async (service) => {
       const progress = progressOn();
-      const tally: Tally = { lines: 0, counted: 0, outside: 0, other: 0, refused: 0, faulty: 0, faults: [] };
+      const tally = emptyTally();
       try {
         const sums = await sumUp(service, { file, rule, part, progress, tally });
-        const written = dryRun ? undefined : await setAll(service, sums, progress);
+        const report: Report = { tally, sums, written: dryRun ? undefined : await setAll(service, sums, progress) };
         progress.end();
-        const rules = byRule(sums);
-        if (json) outJson({ ...tally, rules, dryRun, ...written });
-        else tell(tally, rules, written);
-        const whole = tally.faulty === 0 && (written === undefined || written.moved + written.gone === 0);
-        return whole ? exitCodes.ok : exitCodes.failed;
+        if (json) reportJson(report);
+        else tellReport(report);
+        return exitCodeOf(report);
       } finally {
         progress.end();
       }

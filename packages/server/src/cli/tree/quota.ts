@@ -2,7 +2,7 @@ import { clientSettings, planSetting, ruleSetting } from '../../settings/client.
 import { jsonSetting } from '../../settings/output.js';
 import { flagOnly, needed, switchSetting, textSetting } from '../../settings/setting.js';
 import { command, type Group } from '../command.js';
-import { partSetting } from '../parts.js';
+import { partSetting } from '../rebuild/parts.js';
 import { serviceExits as exits } from './exits.js';
 
 const settings = { plan: planSetting, json: jsonSetting, ...clientSettings };

@@ -1,4 +1,4 @@
-import { last, setting } from '../settings/setting.js';
+import { last, setting } from '../../settings/setting.js';
 
 /** One of `of` parts of all keys, from 1. */
 export interface Part {

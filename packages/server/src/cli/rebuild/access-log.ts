@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
-import { cannotRead, standardInput } from './read-text.js';
+import { cannotRead, standardInput } from '../read-text.js';
 
 /** What a line of an access log says: units that a request took. */
 export interface Taken {
