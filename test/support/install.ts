@@ -3,13 +3,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { aptInstall, mayInstall } from './apt.js';
 
-const howTo =
-  'redis-server is not on PATH and cannot be installed from here: ' +
-  'install Redis 6.2 or newer (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis), then run the tests again';
-
-function find(): string | undefined {
+function find(program: string): string | undefined {
   for (const folder of [...(process.env['PATH'] ?? '').split(delimiter), '/usr/bin', '/usr/local/bin']) {
-    const file = join(folder, 'redis-server');
+    const file = join(folder, program);
     try {
       accessSync(file, constants.X_OK);
       return file;
@@ -42,22 +38,29 @@ function locked(work: () => void): void {
   }
 }
 
-function install(): void {
-  if (find() !== undefined || !mayInstall()) return;
-  try {
-    aptInstall('redis-server');
-  } catch (error) {
-    throw new Error(howTo, { cause: error });
-  }
-}
-
-/** The path of `redis-server`; installs it where that is possible, once for all processes. */
-export function ensureRedisServer(): string {
-  let file = find();
+/**
+ * The path of a program of the Debian package of the same name; installs it where that is possible, once for all processes.
+ *
+ * @throws an error that tells how to install it
+ */
+export function ensureProgram(program: string, howTo: string): string {
+  const missing = `${program} is not on PATH and cannot be installed from here: ${howTo}, then run the tests again`;
+  let file = find(program);
   if (file === undefined) {
-    locked(install);
-    file = find();
+    locked(() => {
+      if (find(program) !== undefined || !mayInstall()) return;
+      try {
+        aptInstall(program, { lockSeconds: 120, timeout: 300_000 });
+      } catch (error) {
+        throw new Error(missing, { cause: error });
+      }
+    });
+    file = find(program);
   }
-  if (file === undefined) throw new Error(howTo);
+  if (file === undefined) throw new Error(missing);
   return file;
 }
+
+/** The path of `redis-server`. */
+export const ensureRedisServer = (): string =>
+  ensureProgram('redis-server', 'install Redis 6.2 or newer (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis)');

@@ -43,7 +43,7 @@ export const readGiven = <const S extends SettingTable>(
 /** Whether a terminal may be given colours (https://no-color.org). */
 export const mayColor = (env: Environment = process.env): boolean => (env['NO_COLOR'] ?? '') === '';
 
-const taking = { name: 'serve', operands: [0, 0], settings: serveSettings, file: true } as const;
+const taking = { name: 'serve', operands: [], settings: serveSettings, file: true } as const;
 
 /** What `headgate serve` was given, with where each setting came from; faults are in it. */
 export const readServeSettings = (args: readonly string[], env?: Environment): Reading<typeof serveSettings> =>

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { headgate, urlOf } from './support/command.js';
+import { headgate, ran, urlOf } from './support/command.js';
 import { ask, rulesFile } from './support/service.js';
 
 const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
@@ -126,6 +126,26 @@ describe('headgate', () => {
     expect(await none.code).toBe(0);
     expect(none.out()).toContain('serve');
     const unknown = headgate(['swerve']);
-    expect([await unknown.code, unknown.err()]).toEqual([64, expect.stringContaining('"swerve"')]);
+    expect([await unknown.code, unknown.err()]).toEqual([64, expect.stringContaining('"swerve"; did you mean "serve"?')]);
+  });
+
+  it.each([
+    [['rlues', 'list'], 'did you mean "rules"?'],
+    [['rules', 'exprot'], 'did you mean "rules export"?'],
+    [['help', 'quotas'], 'did you mean "quota"?'],
+    [['help', 'key', 'shw'], 'did you mean "key show"?'],
+    [['check', 'a', 'b', '--csot', '1'], 'did you mean --cost?'],
+    [['serve', '--http'], 'did you mean --http-port?'],
+    [['serve', '--hepl'], 'did you mean --help?'],
+  ])('%j: suggests what was probably meant', async (args, suggested) => {
+    const { code, err, out } = await ran(args);
+    expect([64, 78]).toContain(code);
+    expect(out).toBe('');
+    expect(err).toContain(suggested);
+  });
+
+  it('suggests nothing for what is like nothing', async () => {
+    expect((await ran(['xyzzy'])).err).not.toContain('did you mean');
+    expect((await ran(['check', 'a', 'b', '--xyzzy'])).err).not.toContain('did you mean');
   });
 });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { table, wrap } from '../src/cli/table.js';
+import { table, wrap } from '../src/cli/findings.js';
 import { readRedisUrl, showRedisAddress } from '../src/redis-address.js';
 import { refusalOf } from '../src/usecases/doctor/access.js';
 import { uncoveredSlots } from '../src/usecases/doctor/checks/cluster.js';

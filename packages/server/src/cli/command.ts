@@ -1,16 +1,7 @@
 import { readGiven } from '../config.js';
-import { assertFaultless, type Reading } from '../settings/read.js';
+import { assertFaultless, type Operand, type Reading } from '../settings/read.js';
 import type { SettingTable } from '../settings/setting.js';
 import { orTell } from './faults.js';
-
-/** What is written after a command, not as a flag. */
-export interface Operand {
-  /** As help calls it: `FILE`. */
-  readonly name: string;
-  readonly optional?: true;
-  /** Values it may have, for completion. */
-  readonly oneOf?: readonly string[];
-}
 
 /** What a command says of itself; help, completion and docs are made of it. */
 export interface Told {
@@ -43,7 +34,12 @@ export interface Group {
   readonly commands: readonly Command[];
 }
 
+export type Tree = readonly (Command | Group)[];
+
 export const isGroup = (node: Command | Group): node is Group => 'commands' in node;
+
+/** Every command by itself. */
+export const commandsOf = (tree: Tree): Command[] => tree.flatMap((node) => (isGroup(node) ? node.commands : [node]));
 
 /** Does a command's work; answers the exit code. */
 export type Work<S extends SettingTable> = (reading: Reading<S>) => Promise<number> | Promise<void>;
@@ -53,9 +49,8 @@ export function command<const S extends SettingTable>(
   told: Told & { readonly settings: S; readonly load: () => Promise<Work<S>> },
 ): Command {
   const { load, ...rest } = told;
-  const operands = told.operands ?? [];
-  const least = operands.filter(({ optional }) => optional !== true).length;
-  const taking = { name: told.path, operands: [least, operands.length], settings: told.settings, file: told.file ?? false } as const;
+  const { path: name, operands = [], settings, file = false } = told;
+  const taking = { name, operands, settings, file } as const;
   return {
     ...rest,
     run: (args) =>

@@ -4,6 +4,7 @@ import { RulesError } from '../rules/faults.js';
 import { InputError } from '../rules/inputs.js';
 import { ConflictError, NoVersionError } from '../rules/repository.js';
 import { exitCodes } from './exit-codes.js';
+import { ServiceError } from './service-error.js';
 
 const mendable = [SettingError, InputError, NoVersionError, RulesError];
 const elsewhere = [DatabaseError, ConflictError];
@@ -14,6 +15,10 @@ export async function orTell(work: () => Promise<unknown>): Promise<number> {
     const code = await work();
     return typeof code === 'number' ? code : exitCodes.ok;
   } catch (error) {
+    if (error instanceof ServiceError) {
+      process.stderr.write(`${error.message}\n`);
+      return error.exitCode;
+    }
     const is = (kinds: readonly (new (...args: never[]) => Error)[]): boolean => kinds.some((kind) => error instanceof kind);
     if (!is(mendable) && !is(elsewhere)) throw error;
     process.stderr.write(`${(error as Error).message}\n`);

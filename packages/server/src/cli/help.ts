@@ -1,7 +1,7 @@
-import { configSetting } from '../settings/read.js';
+import { configSetting, operandText } from '../settings/read.js';
 import { variableOf, type Setting } from '../settings/setting.js';
-import { isGroup, type Command, type Group, type Operand } from './command.js';
-import { wrap } from './table.js';
+import { isGroup, type Command, type Group } from './command.js';
+import { wrap } from './findings.js';
 
 const width = 120;
 
@@ -21,8 +21,6 @@ function columns(rows: readonly (readonly [string, string])[]): string {
 
 const section = (title: string, rows: readonly (readonly [string, string])[]): string[] =>
   rows.length === 0 ? [] : [`${title}\n${columns(rows)}`];
-
-const operandText = ({ name, optional }: Operand): string => (optional === true ? `[${name}]` : name);
 
 const flagOf = ({ name, takes, placeholder }: Setting<unknown>): string => (takes === 'switch' ? `--${name}` : `--${name} ${placeholder}`);
 

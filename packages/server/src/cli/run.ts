@@ -1,3 +1,4 @@
+import { didYouMean } from '../nearest.js';
 import { ownVersion } from '../version.js';
 import { isGroup, type Command, type Group } from './command.js';
 import { exitCodes } from './exit-codes.js';
@@ -15,29 +16,37 @@ function find(words: readonly string[]): { readonly node: Command | Group | unde
 
 const asksHelp = (args: readonly string[]): boolean => args.includes('--help') || args.includes('-h');
 
-function usage(message: string, help: string): number {
-  process.stderr.write(`headgate: ${message}\n\n${help}`);
+function told(help: string): number {
+  process.stdout.write(help);
+  return exitCodes.ok;
+}
+
+/** What is no command, with the one that was probably meant. */
+function unknown(path: string, { known, help }: { readonly known: readonly string[]; readonly help: string }): number {
+  process.stderr.write(`headgate: unknown command ${JSON.stringify(path)}${didYouMean(path, known)}\n\n${help}`);
   return exitCodes.usage;
+}
+
+const own = ['help', 'version'];
+const unknownName = (name: string): number => unknown(name, { known: [...tree.map(({ path }) => path), ...own], help: overview(tree) });
+const unknownVerb = (group: Group, verb: string): number =>
+  unknown(`${group.path} ${verb}`, { known: group.commands.map(({ path }) => path), help: helpOf(group) });
+
+function help(words: readonly string[]): number {
+  const [name] = words;
+  if (name === undefined || own.includes(name)) return told(overview(tree));
+  const { node, rest } = find(words);
+  if (node === undefined) return unknownName(name);
+  return isGroup(node) && rest[0] !== undefined ? unknownVerb(node, rest[0]) : told(helpOf(node));
 }
 
 /** Runs one command; answers the exit code. */
 export async function run(words: readonly string[]): Promise<number> {
   const [name = 'help', ...args] = words;
-  if (['help', '--help', '-h'].includes(name)) {
-    const { node } = find(args);
-    if (node === undefined && args.length > 0) return usage(`unknown command ${JSON.stringify(args[0])}`, overview(tree));
-    process.stdout.write(node === undefined ? overview(tree) : helpOf(node));
-    return exitCodes.ok;
-  }
-  if (['version', '--version', '-v'].includes(name)) {
-    process.stdout.write(`${ownVersion()}\n`);
-    return exitCodes.ok;
-  }
+  if (['help', '--help', '-h'].includes(name)) return help(args);
+  if (['version', '--version', '-v'].includes(name)) return told(`${ownVersion()}\n`);
   const { node, rest } = find(words);
-  if (node === undefined) return usage(`unknown command ${JSON.stringify(name)}`, overview(tree));
-  if (asksHelp(rest) || (isGroup(node) && rest.length === 0)) {
-    process.stdout.write(helpOf(node));
-    return exitCodes.ok;
-  }
-  return isGroup(node) ? usage(`unknown command ${JSON.stringify(`${node.path} ${rest[0]}`)}`, helpOf(node)) : node.run(rest);
+  if (node === undefined) return unknownName(name);
+  if (asksHelp(rest) || (isGroup(node) && rest.length === 0)) return told(helpOf(node));
+  return isGroup(node) ? unknownVerb(node, rest[0] ?? '') : node.run(rest);
 }

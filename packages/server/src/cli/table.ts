@@ -1,64 +1,92 @@
-import type { Finding, Severity } from '../usecases/doctor/finding.js';
+import { painted, visible, type Color, type Look } from './out.js';
 
-export interface Look {
-  /** Columns of the terminal. */
-  readonly width: number;
-  readonly color: boolean;
+export interface Column {
+  readonly title: string;
+  /** Numbers stand at the right. */
+  readonly right?: true;
 }
 
-const colors: Record<Severity, number> = { error: 31, warning: 33, unknown: 35, info: 36, ok: 32 };
+export interface Cell {
+  readonly text: string;
+  readonly color?: Color;
+}
 
-/** Breaks at spaces; a longer word, such as an address, stays whole, to be copied. */
-export function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+/** Characters that take two places: those of East Asia (UAX 11, W and F), and pictures. */
+const wide =
+  /^(?:\p{Emoji_Presentation}|.\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}])/u;
+const plain = /^[\x20-\x7e]*$/;
+
+/** Places that a text takes on a terminal. */
+export function displayWidth(text: string): number {
+  if (plain.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) width += /^[\p{Mn}\p{Me}\p{Cf}]/u.test(segment) ? 0 : wide.test(segment) ? 2 : 1;
+  return width;
+}
+
+/** Breaks at spaces, and within a word that is too long for a line. */
+function broken(text: string, width: number): string[] {
+  const lines = [''];
+  const add = (piece: string): void => void (lines[lines.length - 1] = (lines.at(-1) ?? '') + piece);
+  for (const word of text.split(/(?<= )/)) {
+    const fits = displayWidth((lines.at(-1) ?? '') + word.trimEnd()) <= width;
+    if (!fits && lines.at(-1) !== '') lines.push('');
+    if (displayWidth(word.trimEnd()) <= width) {
+      add(word);
+      continue;
+    }
+    for (const { segment } of graphemes.segment(word)) {
+      if (displayWidth((lines.at(-1) ?? '') + segment) > width) lines.push('');
+      add(segment);
+    }
   }
-  return lines;
+  return lines.map((line) => line.trimEnd());
 }
 
-interface Row extends Finding {
-  readonly places: readonly string[];
-}
+const gap = 2;
+/** Narrower columns cannot be read. */
+const narrowest = 8;
 
-const placeOf = ({ shard, node }: Finding): string | undefined =>
-  shard === undefined || node === undefined ? (shard ?? node) : `${shard} (${node})`;
-
-/** What is the same in several places is told once. */
-function merged(findings: readonly Finding[]): Row[] {
-  const rows = new Map<string, Row>();
-  for (const finding of findings) {
-    const { id, severity, found, why, mend } = finding;
-    const same = JSON.stringify([id, severity, found, why, mend]);
-    const place = placeOf(finding);
-    const places = [...(rows.get(same)?.places ?? []), ...(place === undefined ? [] : [place])];
-    rows.set(same, { ...finding, places });
+/** Takes from the widest columns until all fit, or none can give more. */
+function fitted(natural: readonly number[], width: number): number[] {
+  const widths = [...natural];
+  let over = widths.reduce((sum, one) => sum + one, gap * (widths.length - 1)) - width;
+  while (over > 0 && Number.isFinite(over)) {
+    const widest = Math.max(...widths);
+    if (widest <= narrowest) break;
+    widths[widths.indexOf(widest)] = widest - 1;
+    over -= 1;
   }
-  return [...rows.values()];
+  return widths;
 }
 
-/** Findings as a table: severity, id, and what there is to say, wrapped below each other. */
-export function table(findings: readonly Finding[], { width, color }: Look): string {
-  const rows = merged(findings);
-  const told = findings.some(({ shard }) => shard !== undefined) || new Set(rows.flatMap(({ places }) => places)).size > 1;
-  const idWidth = Math.max(...rows.map(({ id }) => id.length));
-  const [severityWidth, gap] = ['warning'.length, '  '];
-  const indent = severityWidth + gap.length + idWidth + gap.length;
-  // On a narrow terminal what there is to say goes below.
-  const narrow = width - indent < 30;
-  const textWidth = Math.max(20, width - (narrow ? 4 : indent));
-  return rows
-    .map(({ id, severity, places, found, why, mend }) => {
-      const where = told && places.length > 0 ? `${places.join(', ')}: ` : '';
-      const texts = [where + found, ...(why === '' ? [] : [`Why: ${why}`]), ...(mend === '' ? [] : [`Mend: ${mend}`])];
-      const lines = texts.flatMap((text) => wrap(text, textWidth));
-      const painted = color ? `\u001b[${colors[severity]}m${severity}\u001b[0m` : severity;
-      const head = painted + ' '.repeat(severityWidth - severity.length) + gap + id;
-      if (narrow) return [head, ...lines.map((line) => `    ${line}`)].join('\n');
-      const [first = '', ...others] = lines;
-      return [`${head}${' '.repeat(idWidth - id.length)}${gap}${first}`, ...others.map((line) => ' '.repeat(indent) + line)].join('\n');
-    })
-    .join('\n');
+/** Rows under their titles, in columns as wide as needed; on a terminal that is too narrow, texts go on below themselves. */
+export function table(columns: readonly Column[], rows: readonly (readonly (string | Cell)[])[], look: Look): string {
+  const head: Cell[] = columns.map(({ title }) => ({ text: title, color: 'bold' }));
+  const cells = [head, ...rows.map((row) => row.map((cell) => (typeof cell === 'string' ? { text: cell } : cell)))].map((row) =>
+    row.map((cell): Cell => ({ ...cell, text: visible(cell.text) })),
+  );
+  const natural = columns.map((_, index) => cells.reduce((most, row) => Math.max(most, displayWidth(row[index]?.text ?? '')), 0));
+  const widths = fitted(natural, look.width);
+  const place = (text: string, index: number): string => {
+    const blank = ' '.repeat(Math.max(0, (widths[index] ?? 0) - displayWidth(text)));
+    if (columns[index]?.right) return blank + text;
+    return index === columns.length - 1 ? text : text + blank;
+  };
+  const lines = cells.flatMap((row) => {
+    const texts = row.map(({ text }, index) => broken(text, widths[index] ?? 0));
+    const height = Math.max(...texts.map(({ length }) => length));
+    return Array.from({ length: height }, (_, line) =>
+      row
+        .map(({ color }, index) => {
+          const text = place(texts[index]?.[line] ?? '', index);
+          return color === undefined ? text : painted(text, color, look);
+        })
+        .join(' '.repeat(gap))
+        .trimEnd(),
+    );
+  });
+  return lines.join('\n');
 }

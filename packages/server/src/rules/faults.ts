@@ -1,5 +1,6 @@
 import { isMap, isNode, isScalar, type Document, type LineCounter } from 'yaml';
 import type { z } from 'zod';
+import { distance } from '../nearest.js';
 
 /** One thing that is wrong in a rules source, with where and how to mend it. */
 export interface Fault {
@@ -108,19 +109,6 @@ const fields = [
 ];
 
 const plain = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, '');
-
-/** How many letters have to be put in, left out or exchanged to make one word the other. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 0; i < a.length; i += 1) {
-    const next = [i + 1];
-    for (let j = 1; j <= b.length; j += 1) {
-      next.push(Math.min((next[j - 1] ?? 0) + 1, (row[j] ?? 0) + 1, (row[j - 1] ?? 0) + (a[i] === b[j - 1] ? 0 : 1)));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
-}
 
 /** The field that was probably meant: few letters away, or the same word cut or lengthened. */
 function near(key: string): string {

@@ -119,14 +119,15 @@ export interface RulesRepository {
   importAll(edit: Edit & { readonly file: unknown }): Promise<Written>;
 }
 
-const list = ({ touched, count }: Version): string => {
+/** What a version did, in words. */
+export const touchedText = ({ touched, count }: Version): string => {
   const names = touched.map(({ did, kind, name }) => `${did} ${kind} ${JSON.stringify(name)}`).join(', ');
   return count > touched.length ? `${names} and ${count - touched.length} more` : names;
 };
 
 /** A version in one line: `12 by ann: changed rule "search" ("too many bots")`. */
 export const showVersion = (version: Version): string =>
-  `${version.number} by ${version.author}: ${list(version)}${version.reason === '' ? '' : ` (${JSON.stringify(version.reason)})`}`;
+  `${version.number} by ${version.author}: ${touchedText(version)}${version.reason === '' ? '' : ` (${JSON.stringify(version.reason)})`}`;
 
 /** Somebody else changed the rules since the base of an edit. Nothing was written. */
 export class ConflictError extends Error {

@@ -1,5 +1,8 @@
-/** Flags that a command has: those with a value (the last one counts, unless all do), and those without. */
-export type KnownFlags = ReadonlyMap<string, 'value' | 'values' | 'switch'>;
+import { didYouMean } from '../nearest.js';
+import { variableOf } from './setting.js';
+
+/** Flags that a command has: those with a value (the last one counts, unless all do), and those without; and secrets, which are no flags. */
+export type KnownFlags = ReadonlyMap<string, 'value' | 'values' | 'switch' | 'secret'>;
 
 /** The values of each flag that was given; a switch that was given has one, and it is empty. */
 export type Flags = ReadonlyMap<string, readonly string[]>;
@@ -27,9 +30,13 @@ export function readLine(args: readonly string[], known: KnownFlags, faults: str
     if (!looksLikeFlag(arg)) operands.push(arg);
     else if (kind === undefined) {
       const [shown = ''] = /^--?[a-z-]*/i.exec(arg) ?? [];
-      faults.push(`unknown option '${shown}'`);
+      faults.push(`unknown option '${shown}'${didYouMean(name, [...known.keys(), 'help'], (one) => `--${one}`)}`);
       // Its value, presumably: one mistake is one fault.
       if (inline === undefined) nextValue();
+    } else if (kind === 'secret') {
+      faults.push(`--${name}: a command line is seen by everybody on the machine; set ${variableOf(name)} instead`);
+      // Whatever follows is the secret, be it one that looks like a flag.
+      if (inline === undefined && rest[0]?.startsWith('--') === false) rest.shift();
     } else if (kind === 'switch') {
       if (inline === undefined) flags.set(name, ['']);
       else faults.push(`--${name} takes no value`);

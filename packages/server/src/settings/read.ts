@@ -4,12 +4,22 @@ import { readLine } from './flags.js';
 import { last, setting, type SettingTable, type ValuesOf } from './setting.js';
 import { givenFor, type Environment, type Sources } from './sources.js';
 
+/** What is written after a command, not as a flag. */
+export interface Operand {
+  /** As help calls it: `FILE`. */
+  readonly name: string;
+  readonly optional?: true;
+  /** Values it may have, for completion. */
+  readonly oneOf?: readonly string[];
+}
+
+export const operandText = ({ name, optional }: Operand): string => (optional === true ? `[${name}]` : name);
+
 /** What a command takes. */
 export interface Taking<S extends SettingTable> {
   /** As it is called: `rules import`. */
   readonly name: string;
-  /** How many operands, at least and at most. */
-  readonly operands: readonly [number, number];
+  readonly operands: readonly Operand[];
   readonly settings: S;
   /** Whether settings may stand in a file: `--config FILE`. */
   readonly file?: boolean;
@@ -39,22 +49,20 @@ export const configSetting = setting({
   read: last,
 });
 
-function counted([least, most]: readonly [number, number]): string {
-  if (most === 0) return 'no';
-  return least === most ? `${least}` : `${least} to ${most}`;
-}
-
 /** Settings of a command from flags, else the environment, else the settings file, else their defaults; with all faults. */
 export function readSettings<const S extends SettingTable>(command: Taking<S>, args: readonly string[], env: Environment): Reading<S> {
   const help = `see headgate help ${command.name}`;
   const faults: string[] = [];
   const all = Object.values(command.settings);
-  const withFlags = [...(command.file === true ? [configSetting] : []), ...all.filter(({ scope }) => scope !== 'secret')];
-  const { flags, operands } = readLine(args, new Map(withFlags.map(({ name, takes }) => [name, takes])), faults);
-  const [least, most] = command.operands;
+  const known = [...(command.file === true ? [configSetting] : []), ...all].map(
+    ({ name, takes, scope }) => [name, scope === 'secret' ? scope : takes] as const,
+  );
+  const { flags, operands } = readLine(args, new Map(known), faults);
+  const least = command.operands.filter(({ optional }) => optional !== true).length;
+  const most = command.operands.length;
   if (operands.length > most && most === 0) faults.push('an argument without a flag');
   else if (operands.length < least || operands.length > most)
-    faults.push(`expected ${counted(command.operands)} arguments beside the flags; got ${operands.length}`);
+    faults.push(`expected ${command.operands.map(operandText).join(' ')} beside the flags; got ${operands.length} arguments`);
   const usage = faults.splice(0).map((fault) => `${fault}; ${help}`);
 
   const outside: Sources = { flags, env, file: undefined };

@@ -123,11 +123,11 @@ export const wholeOr = (words: Omit<Words, 'fallback'> & Range & { readonly usua
     read: (given, faults) => readWhole(given, words, faults) ?? words.usual,
   });
 
-const unitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000 };
+const unitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** In milliseconds; NaN if it is no duration. */
 function msOf(text: string): number {
-  const [, number, unit = ''] = /^(\d{1,8})(ms|s|m)$/.exec(text) ?? [];
+  const [, number, unit = ''] = /^(\d{1,8})(ms|s|m|h|d)$/.exec(text) ?? [];
   return Number(number) * (unitMs[unit] ?? Number.NaN);
 }
 

@@ -1,6 +1,5 @@
-import type { Decision, QuotaLimit } from 'headgate';
+import { periodAt, type Decision, type QuotaLimit } from 'headgate';
 import { limitInForce } from '../rules/compile.js';
-import { endOf } from './periods.js';
 import { answered, planned, type InForce, type Service } from './service.js';
 
 /** How a key stands under a quota. */
@@ -9,6 +8,8 @@ export interface QuotaState {
   readonly used: number;
   readonly limit: number;
   readonly remaining: number;
+  /** When the period in force began, and when it ends. */
+  readonly startsAt: string;
   readonly resetsAt: string;
   /** Told without the shared store. */
   readonly degraded: boolean;
@@ -16,8 +17,9 @@ export interface QuotaState {
 
 function stateOf(decision: Decision, quota: Quota): QuotaState {
   const { rule, limit, remaining, degraded } = decision;
-  const resetsAt = new Date(endOf(decision, quota.limit)).toISOString();
-  return { rule, used: limit - remaining, limit, remaining, resetsAt, degraded };
+  const { startUs, endUs } = periodAt(quota.limit, decision.decidedAt);
+  const [startsAt, resetsAt] = [startUs, endUs].map((us) => new Date(us / 1000).toISOString()) as [string, string];
+  return { rule, used: limit - remaining, limit, remaining, startsAt, resetsAt, degraded };
 }
 
 /** A customer's quota under a rule: with the plan that holds for him. */

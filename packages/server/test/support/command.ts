@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { later } from './service.js';
 
-const bin = fileURLToPath(new URL('../../bin/headgate.js', import.meta.url));
+export const bin = fileURLToPath(new URL('../../bin/headgate.js', import.meta.url));
 
 export interface Run {
   readonly child: ChildProcess;
@@ -15,12 +15,13 @@ export interface Run {
   readonly code: Promise<number | null>;
 }
 
-/** The built command, killed after the test. */
-export function headgate(args: readonly string[], env: Record<string, string> = {}): Run {
+/** The built command, killed after the test; `input` is its standard input. */
+export function headgate(args: readonly string[], env: Record<string, string> = {}, input?: string): Run {
   const child = spawn(process.execPath, [bin, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
+  child.stdin?.on('error', () => undefined).end(input);
   later(() => child.kill('SIGKILL'));
   const text = { out: '', err: '' };
   child.stdout?.on('data', (chunk) => (text.out += String(chunk)));
@@ -34,4 +35,21 @@ export function headgate(args: readonly string[], env: Record<string, string> = 
 export async function urlOf({ out }: Run): Promise<string> {
   await expect.poll(out, { timeout: 10_000 }).toMatch(/Counters are/);
   return /http:\/\/\S+?:\d+/.exec(out())?.[0] ?? '';
+}
+
+export interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+  /** What it printed, if that is JSON. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly json: any;
+}
+
+/** Runs the command to its end. */
+export async function ran(args: readonly string[], env?: Record<string, string>, input?: string): Promise<Ran> {
+  const run = headgate(args, env, input);
+  const code = await run.code;
+  const text = run.out();
+  return { code, out: text, err: run.err(), json: text.startsWith('{') ? JSON.parse(text) : undefined };
 }

@@ -1,4 +1,3 @@
-import { mayColor } from '../../config.js';
 import { examineRedis, type Visit } from '../../doctor.js';
 import { showRedisAddress } from '../../redis-address.js';
 import { byWorst, severities, worstOf, type Finding, type Severity } from '../../usecases/doctor/finding.js';
@@ -7,7 +6,8 @@ import { assertFaultless } from '../../settings/read.js';
 import type { Given, Setting, SettingTable } from '../../settings/setting.js';
 import type { Work } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
-import { table } from '../table.js';
+import { lookOf, outJson } from '../out.js';
+import { table } from '../findings.js';
 import { ownVersion } from '../../version.js';
 
 const reachedAny = (visits: readonly Visit[]): boolean => visits.some(({ reached }) => reached);
@@ -40,10 +40,11 @@ function lookedAt(visits: readonly Visit[]): object {
 function print(visits: readonly Visit[], findings: readonly Finding[], json: boolean): void {
   if (json) {
     const report = { version: ownVersion(), ...lookedAt(visits), reached: reachedAny(visits), worst: worstOf(findings), findings };
-    process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+    outJson(report);
     return;
   }
-  const look = { width: process.stdout.columns ?? 100, color: mayColor() && process.stdout.isTTY };
+  const { width, color } = lookOf();
+  const look = { width: Number.isFinite(width) ? width : 100, color };
   const targets = visits.map(({ server: { name, address } }) => `${name === undefined ? '' : `${name}  `}${showRedisAddress(address)}`);
   process.stdout.write(`${targets.join('\n')}\n\n${table(findings, look)}\n\n${counted(findings)}\n`);
 }

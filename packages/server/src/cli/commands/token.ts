@@ -3,16 +3,42 @@ import type { readingSettings, writingSettings } from '../../settings/database.j
 import type { Setting } from '../../settings/setting.js';
 import type { Work } from '../command.js';
 import { inDatabase } from '../in-database.js';
-import { out } from '../out.js';
+import { lookOf, out, outJson } from '../out.js';
+import { table, type Cell } from '../table.js';
+import { showTime } from '../time.js';
 
-export const create: Work<typeof writingSettings & { readonly role: Setting<Role> }> = ({ operands: [name = ''], values }) =>
-  inDatabase(values, async ({ tokens }) => out((await tokens.create({ name, role: values.role, by: values.author })).token));
+type Json = Readonly<Record<'json', Setting<boolean>>>;
 
-export const list: Work<typeof readingSettings> = ({ values }) =>
+export const create: Work<typeof writingSettings & Json & { readonly role: Setting<Role> }> = ({ operands: [name = ''], values }) =>
   inDatabase(values, async ({ tokens }) => {
-    for (const { name, role, created, createdBy, revoked } of await tokens.list()) {
-      const holds = revoked === undefined ? 'holds' : `revoked ${new Date(revoked).toISOString()}`;
-      out(`${name.padEnd(24)} ${[role, new Date(created).toISOString(), createdBy, holds].join('  ')}`);
+    const { role, author: by, json } = values;
+    const { token } = await tokens.create({ name, role, by });
+    if (json) outJson({ token, name, role });
+    else out(token);
+  });
+
+const columns = [{ title: 'NAME' }, { title: 'ROLE' }, { title: 'MADE' }, { title: 'BY' }, { title: 'STATE' }];
+
+export const list: Work<typeof readingSettings & Json> = ({ values }) =>
+  inDatabase(values, async ({ tokens }) => {
+    const all = await tokens.list();
+    const time = (ms: number): string => new Date(ms).toISOString();
+    if (values.json) {
+      const shown = all.map(({ created, revoked, ...rest }) => ({
+        ...rest,
+        created: time(created),
+        ...(revoked !== undefined && { revoked: time(revoked) }),
+      }));
+      outJson({ tokens: shown });
+    } else if (all.length === 0)
+      out('there is no token, so the admin API serves only its own machine; headgate token create NAME --role ROLE');
+    else {
+      const rows = all.map(({ name, role, created, createdBy, revoked }) => {
+        const state: Cell =
+          revoked === undefined ? { text: 'holds', color: 'green' } : { text: `revoked ${showTime(revoked)}`, color: 'red' };
+        return [name, role, showTime(created), createdBy, state];
+      });
+      out(table(columns, rows, lookOf()));
     }
   });
 

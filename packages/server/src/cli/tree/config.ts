@@ -1,5 +1,5 @@
+import { jsonSetting } from '../../settings/output.js';
 import { serveSettings } from '../../settings/serve.js';
-import { switchSetting } from '../../settings/setting.js';
 import { command, type Group } from '../command.js';
 
 export const config: Group = {
@@ -10,7 +10,7 @@ export const config: Group = {
       path: 'config print',
       summary: 'print every setting with its value and where it came from; secrets and passwords are not shown',
       about: 'Takes the flags of headgate serve, and reads the same variables and files.',
-      settings: { ...serveSettings, json: switchSetting({ name: 'json', help: 'for programs' }) },
+      settings: { ...serveSettings, json: jsonSetting },
       file: true,
       examples: [['headgate config print --config /etc/headgate.yaml', 'what a server with this file would use']],
       load: async () => (await import('../commands/config.js')).configPrint,

@@ -1,5 +1,6 @@
+import { jsonSetting } from '../../settings/output.js';
 import { deadlineSetting, redisSetting } from '../../settings/serve.js';
-import { durationOr, needed, setting, switchSetting } from '../../settings/setting.js';
+import { durationOr, needed, setting } from '../../settings/setting.js';
 import { command } from '../command.js';
 
 export const doctor = command({
@@ -10,7 +11,7 @@ export const doctor = command({
     'Run it where the service runs: it measures the way from there.',
   settings: {
     redis: needed(redisSetting, 'redis://127.0.0.1:6379'),
-    json: switchSetting({ name: 'json', help: 'for programs: {version, target, reached, worst, findings}' }),
+    json: { ...jsonSetting, help: `${jsonSetting.help}: {version, target, reached, worst, findings}` },
     prefix: setting({
       name: 'prefix',
       scope: 'flag',

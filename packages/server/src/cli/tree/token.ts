@@ -1,9 +1,9 @@
 import { readingSettings, writingSettings } from '../../settings/database.js';
+import { jsonSetting } from '../../settings/output.js';
 import { last, setting } from '../../settings/setting.js';
 import { roles, type Role } from '../../rules/records.js';
 import { command, type Group } from '../command.js';
-
-const exits = [[1, 'the database cannot do it']] as const;
+import { databaseExits as exits } from './exits.js';
 
 const roleSetting = setting<Role>({
   name: 'role',
@@ -27,14 +27,16 @@ export const token: Group = {
       path: 'token create',
       summary: 'make a token and print it; it is shown only once',
       operands: [{ name: 'NAME' }],
-      settings: { ...writingSettings, role: roleSetting },
+      settings: { role: roleSetting, json: jsonSetting, ...writingSettings },
+      examples: [['headgate token create ci --role edit --database sqlite:headgate.db', 'for HEADGATE_TOKEN of whoever changes rules']],
       exits,
       load: async () => (await import('../commands/token.js')).create,
     }),
     command({
       path: 'token list',
       summary: 'which tokens there are, with their roles, and who made them',
-      settings: readingSettings,
+      settings: { json: jsonSetting, ...readingSettings },
+      examples: [['headgate token list --database sqlite:headgate.db', 'who may?']],
       exits,
       load: async () => (await import('../commands/token.js')).list,
     }),
@@ -43,6 +45,7 @@ export const token: Group = {
       summary: 'make a token worthless',
       operands: [{ name: 'NAME' }],
       settings: writingSettings,
+      examples: [['headgate token revoke ci --database sqlite:headgate.db', 'within seconds on every server']],
       exits,
       load: async () => (await import('../commands/token.js')).revoke,
     }),

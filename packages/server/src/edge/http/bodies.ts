@@ -89,6 +89,7 @@ export const quotaAnswer = z.object({
   used: z.number(),
   limit: z.number(),
   remaining: z.number(),
+  startsAt: z.iso.datetime().describe('When the period in force began.'),
   resetsAt: z.iso.datetime().describe('When the period ends.'),
   degraded: z.boolean().describe('Whether it is told without the shared store.'),
 });
