@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createLimiter, memoryStore, type Store } from 'headgate';
 import { deviceTokens } from 'headgate/http';
 import type { Config } from './config.js';
 import { administration } from './edge/http/admin/index.js';
-import { httpServer } from './edge/http/server.js';
 import { observation } from './observation.js';
 import { logEvents } from './observe/events.js';
-import { createLogger } from './observe/logger.js';
-import { createMetrics } from './observe/metrics.js';
+import { createLogger, type Logger } from './observe/logger.js';
+import { createMetrics, type Metrics } from './observe/metrics.js';
 import { createTraffic } from './observe/traffic.js';
+import { opened, type Opened } from './opened.js';
 import { openRedis } from './redis.js';
 import type { Database } from './database/open.js';
 import { startSweeping } from './database/sweeping.js';
@@ -18,14 +17,18 @@ import type { Excepted } from './rules/exceptional.js';
 import { showFault } from './rules/faults.js';
 import { databaseSource, fileSource, hasCopy } from './rules/source.js';
 import { systemTiming } from './rules/timing.js';
-import { readyWithShards, readyWithStore, type AskReady, type Shard } from './usecases/ready.js';
+import { startServing } from './serving.js';
+import { readyWithShards, readyWithStore, type Shard } from './usecases/ready.js';
 import { ownVersion } from './version.js';
 import { receipts } from './usecases/receipts.js';
 import type { InForce, Service } from './usecases/service.js';
 
 /** A service that runs. */
 export interface App {
+  /** `http://127.0.0.1:8080`, `https://...`, or `unix:PATH`. */
   readonly url: string;
+  /** Where orchestrators and Prometheus ask, if they have a port of their own. */
+  readonly opsUrl: string | undefined;
   /** A rule to try the service with. */
   readonly firstRule: string;
   /** Not ready first, then answers what is in flight, then closes. */
@@ -39,18 +42,25 @@ export const sampleRules = fileURLToPath(new URL('../rules/sample.yaml', import.
 const shardsOf = ({ shards }: Store): Shard[] | undefined =>
   shards?.filter(({ weight }) => weight > 0).map(({ name, store }) => ({ name, ping: () => store.ping() }));
 
+/** The other processes that serve with this one. */
+export interface Colleagues {
+  /** `/metrics` of all, given those of this process. */
+  metricsOfAll(own: Metrics): Metrics['text'];
+}
+
 /**
  * Composes the service: rules, store, use cases, edge.
  *
  * @throws RulesError if the rules have faults; SettingError if a setting cannot be used
  */
-export async function startApp(config: Config): Promise<App> {
-  const database = await openStored(config);
+export async function startApp(config: Config, { colleagues }: { readonly colleagues?: Colleagues } = {}): Promise<App> {
+  const logger = createLogger(config.logLevel);
+  const all = opened((message) => logger.error({ event: 'closing' }, message));
   try {
-    return await startOver(database, config);
+    return await startAll({ config, logger, all, colleagues });
   } catch (error) {
-    // Its connections would keep a process alive that cannot serve.
-    await database?.close();
+    // Connections would keep a process alive that cannot serve.
+    await all.closeAll();
     throw error;
   }
 }
@@ -71,11 +81,20 @@ async function openStored({ database: address, cache }: Config): Promise<Databas
   };
 }
 
-async function startOver(database: Database | undefined, config: Config): Promise<App> {
-  const logger = createLogger(config.logLevel);
+interface Starting {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly all: Opened;
+  readonly colleagues: Colleagues | undefined;
+}
+
+async function startAll({ config, logger, all, colleagues }: Starting): Promise<App> {
+  const database = await openStored(config);
+  if (database !== undefined) all.add('the database', database.close);
   const source =
     database === undefined ? await fileSource(config.rules ?? sampleRules) : await databaseSource({ database, cache: config.cache });
   const store = config.redis.length === 0 ? memoryStore() : openRedis(config.redis);
+  all.add('the store', () => store.close());
   const limiter = createLimiter({
     store,
     rules: source.rules.rules.options,
@@ -84,13 +103,14 @@ async function startOver(database: Database | undefined, config: Config): Promis
     ...(config.fleetSize === undefined ? undefined : { fleetSize: config.fleetSize }),
     ...(config.notes === undefined ? undefined : { notes: { max: config.notes } }),
   });
+  // Gives leases back.
+  all.add('the counters', limiter.close);
   const shards = shardsOf(store);
   const secret = config.secret ?? randomBytes(32).toString('base64url');
   const traffic = createTraffic({ secret });
   const names = shards?.map(({ name }) => name) ?? (store.local ? [] : ['store']);
   const metrics = createMetrics({ stats: limiter.stats, shards: names }, traffic);
   let inForce: InForce = { ...source.rules, limiter };
-  let draining = false;
 
   function accept({ rules, planOf, faults }: Excepted): void {
     inForce = { rules, planOf, limiter: limiter.withRules(rules.options) };
@@ -109,17 +129,16 @@ async function startOver(database: Database | undefined, config: Config): Promis
     },
     onTrouble: (message) => logger.warn(message),
   });
+  all.add('the rules', unwatch);
 
   if (config.secret === undefined && config.redis.length > 0) {
     logger.warn('HEADGATE_SECRET is not set: ids of decisions hold only on this server, until it ends');
   }
   const observed = observation({ config, database, limiter: () => inForce.limiter, metrics, traffic, logger });
+  all.add('what looks at decisions', observed.close);
   const service: Service = { current: () => inForce, receipts: receipts(secret), ...observed };
-  const askReady = shards === undefined ? readyWithStore(limiter.ready) : readyWithShards(shards);
-  const ready: AskReady = async () => (draining ? { ready: false, why: 'the server is stopping' } : askReady());
-  const server = httpServer({
+  const serving = await startServing({
     service,
-    operable: { ready, metrics: metrics.text },
     devices: deviceTokens({ secret }),
     admin: administration({
       service,
@@ -128,27 +147,21 @@ async function startOver(database: Database | undefined, config: Config): Promis
       version: ownVersion(),
       onUnrecorded: (act) => logger.error({ event: 'audit' }, `done, and not in the audit log: ${act}`),
     }),
-    logger,
+    ...{ config, logger, metrics, opened: all },
+    metricsText: colleagues?.metricsOfAll(metrics) ?? metrics.text,
+    // Who started this process has made room for it.
+    ownsSocket: colleagues !== undefined,
+    askReady: shards === undefined ? readyWithStore(limiter.ready) : readyWithShards(shards),
   });
-  try {
-    await server.listen({ host: config.host, port: config.httpPort });
-  } catch (error) {
-    unwatch();
-    await observed.close();
-    await limiter.close();
-    throw error;
-  }
-  const { port } = server.server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    await serving.stop();
+    await all.closeAll();
+  };
+  let closing: Promise<void> | undefined;
   return {
     firstRule: [...source.rules.rules.rules.keys()][0] ?? '',
-    url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
-    async close() {
-      draining = true;
-      unwatch();
-      await server.close();
-      await observed.close();
-      await limiter.close();
-      await database?.close();
-    },
+    url: serving.url,
+    opsUrl: serving.opsUrl,
+    close: () => (closing ??= close()),
   };
 }

@@ -1,5 +1,5 @@
 import type { Decision } from 'headgate';
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
 import { limiterMetrics, type Watched } from './limiter-metrics.js';
 import { ruleLabels } from './rule-labels.js';
 import type { Traffic } from './traffic.js';
@@ -9,8 +9,14 @@ export interface Metrics {
   decided(decisions: readonly Decision[]): void;
   rulesLoaded(rules: number): void;
   rulesRefused(): void;
+  /** Adds metrics of what is made later. */
+  add<T>(register: (registry: Registry) => T): T;
   text(): Promise<{ contentType: string; text: string }>;
+  /** The same as data, to be added up with those of other processes. */
+  json(): Promise<MetricsJson>;
 }
+
+export type MetricsJson = MetricObjectWithValues<MetricValue<string>>[];
 
 /** Values of the label `rule`; further rules share one. With three outcomes and five sources, no more than 15 series each. */
 const mostRules = 1000;
@@ -39,7 +45,7 @@ export function createMetrics(watched: Watched, traffic?: Traffic): Metrics {
     labelNames: ['result'] as const,
     registers,
   });
-  const rules = new Gauge({ name: 'headgate_rules', help: 'Rules in force.', registers });
+  const rules = new Gauge({ name: 'headgate_rules', help: 'Rules in force.', aggregator: 'max', registers });
   for (const result of ['ok', 'refused'] as const) reloads.inc({ result }, 0);
   return {
     decided(made) {
@@ -53,9 +59,14 @@ export function createMetrics(watched: Watched, traffic?: Traffic): Metrics {
       rules.set(count);
     },
     rulesRefused: () => reloads.inc({ result: 'refused' }),
+    add: (register) => register(registry),
     async text() {
       await countTraffic?.();
       return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+    async json() {
+      await countTraffic?.();
+      return registry.getMetricsAsJSON();
     },
   };
 }

@@ -1,17 +1,8 @@
-import { watch } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { keepLooking, readSettled } from '../watching.js';
 import type { RuleSet } from './compile.js';
 import { RulesError } from './faults.js';
 import { largestFile, loadRules } from './load.js';
-
-/** Between looks at the file, in milliseconds: a change is noticed within a second even where the system sends no events. */
-const lookEveryMs = 400;
-
-/** A content that changed is read again after so many milliseconds, until it stays: editors and `cp` write in steps. */
-const settleMs = 30;
-const mostReads = 5;
 
 /** A file's text, or why there is none. */
 type Content = { readonly text: string } | { readonly problem: string };
@@ -31,18 +22,6 @@ async function read(file: string): Promise<Content> {
 
 const isSame = (a: Content, b: Content): boolean =>
   'text' in a ? 'text' in b && a.text === b.text : 'problem' in b && a.problem === b.problem;
-
-/** Reads until two readings agree. */
-async function readSettled(file: string, before: Content): Promise<Content> {
-  let content = await read(file);
-  for (let reads = 1; reads < mostReads && !isSame(content, before); reads += 1) {
-    await sleep(settleMs, undefined, { ref: false });
-    const next = await read(file);
-    if (isSame(content, next)) return content;
-    content = next;
-  }
-  return content;
-}
 
 function compile(file: string, content: Content): RuleSet {
   if ('problem' in content) throw new RulesError([{ file, line: 1, message: content.problem }]);
@@ -80,7 +59,7 @@ export async function openRulesFile(file: string): Promise<RulesFileSource> {
       again = looking;
       if (looking || stopped) return;
       looking = true;
-      const content = await readSettled(file, last);
+      const content = await readSettled({ read: () => read(file), isSame, before: last });
       looking = false;
       if (stopped) return;
       if (again) void look();
@@ -93,26 +72,13 @@ export async function openRulesFile(file: string): Promise<RulesFileSource> {
       }
     }
 
-    const timer = setInterval(() => void look(), lookEveryMs);
-    timer.unref();
-    // Only to notice sooner; where the folder cannot be watched, the looks suffice.
-    const watcher = attempt(() => watch(dirname(file), { persistent: false }, () => void look()));
-    watcher?.on('error', () => watcher.close());
+    const stopLooking = keepLooking([file], () => void look());
     void look();
     return () => {
       stopped = true;
-      clearInterval(timer);
-      watcher?.close();
+      stopLooking();
     };
   }
 
   return { rules, watch: watchFile };
-}
-
-function attempt<T>(make: () => T): T | undefined {
-  try {
-    return make();
-  } catch {
-    return undefined;
-  }
 }

@@ -4,7 +4,8 @@ import { plainProblem, sendProblem } from './errors.js';
 
 export interface Operable {
   readonly ready: AskReady;
-  readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
+  /** Undefined: they are elsewhere. */
+  readonly metrics: (() => Promise<{ readonly contentType: string; readonly text: string }>) | undefined;
 }
 
 /** For orchestrators and Prometheus. */
@@ -17,6 +18,7 @@ export function operateRoutes(app: FastifyInstance, { ready, metrics }: Operable
     const problem = { ...plainProblem(503, { title: 'Not ready', ...(why === undefined ? undefined : { detail: why }) }), ...shards };
     return sendProblem(reply, problem);
   });
+  if (metrics === undefined) return;
   app.get('/metrics', async (_request, reply) => {
     const { contentType, text } = await metrics();
     return reply.header('content-type', contentType).send(text);

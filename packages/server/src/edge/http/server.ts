@@ -2,21 +2,31 @@ import fastify, { LogController, type FastifyInstance } from 'fastify';
 import { forwardedWatch, type DeviceTokens, type Trust } from 'headgate/http';
 import type { Service } from '../../usecases/service.js';
 import type { Logger } from '../../observe/logger.js';
+import type { CertificateSource } from '../../tls/source.js';
 import { adminRoutes, type AdminOptions } from './admin/register.js';
 import { checkRoutes } from './check.js';
 import { answerClientError } from './client-error.js';
 import { devicesRoutes } from './devices.js';
 import { answerError, problemErrors } from './errors.js';
 import { gateRoutes } from './gate.js';
+import { sayLastAnswers } from './last-answers.js';
 import { operateRoutes, type Operable } from './operate.js';
 import { quotasRoutes } from './quotas.js';
 
-export interface HttpOptions {
+/** What every server of ours has. */
+export interface ServerOptions {
+  readonly logger: Logger;
+  /** Whether answers are the last on their connection. */
+  readonly isStopping: () => boolean;
+  /** With it the server speaks TLS. */
+  readonly certificate?: CertificateSource | undefined;
+}
+
+export interface HttpOptions extends ServerOptions {
   readonly service: Service;
   readonly operable: Operable;
   readonly devices: DeviceTokens;
   readonly admin: AdminOptions;
-  readonly logger: Logger;
 }
 
 const largestBody = 64 * 1024;
@@ -34,9 +44,12 @@ function watchForwarded({ current }: Service, logger: Logger): (headers: Paramet
   };
 }
 
-/** The HTTP edge: translates, and nothing else. */
-export function httpServer({ service, operable, devices, admin, logger }: HttpOptions): FastifyInstance {
+/** A server that answers nothing yet but problems. */
+export function bareServer({ logger, isStopping, certificate }: ServerOptions): FastifyInstance {
+  const isMutual = certificate?.isMutual ?? false;
+  const https = certificate && { ...certificate.first.context, requestCert: isMutual, rejectUnauthorized: isMutual };
   const app = fastify({
+    ...(https === undefined ? undefined : { https }),
     loggerInstance: logger,
     // Requests come by the thousand a second; metrics count them.
     logController: new LogController({ disableRequestLogging: true }),
@@ -53,6 +66,21 @@ export function httpServer({ service, operable, devices, admin, logger }: HttpOp
     clientErrorHandler: answerClientError,
   }) as unknown as FastifyInstance;
   problemErrors(app);
+  sayLastAnswers(app, isStopping);
+  return app;
+}
+
+/** For orchestrators and Prometheus alone, in plain HTTP: they have no certificate, and no business with anything else. */
+export function opsServer({ operable, ...options }: ServerOptions & { readonly operable: Operable }): FastifyInstance {
+  const app = bareServer(options);
+  operateRoutes(app, operable);
+  return app;
+}
+
+/** The HTTP edge: translates, and nothing else. */
+export function httpServer({ service, operable, devices, admin, ...options }: HttpOptions): FastifyInstance {
+  const { logger } = options;
+  const app = bareServer(options);
   // Only JSON: text/plain would let a page of another origin post without asking.
   app.removeContentTypeParser('text/plain');
   const watch = watchForwarded(service, logger);
