@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:https';
 import type { Logger } from '../observe/logger.js';
 import type { Metrics } from '../observe/metrics.js';
@@ -13,9 +12,6 @@ export interface Following {
   readonly logger: Logger;
 }
 
-/** As many as Node makes itself. */
-const ticketKeyBytes = 48;
-
 /** New connections get the certificate that is in the files now; those that are open stay. The function returned stops it. */
 export function followCertificate({ certificate, server, metrics, logger }: Following): () => void {
   const counted = metrics.add(tlsMetrics);
@@ -28,8 +24,8 @@ export function followCertificate({ certificate, server, metrics, logger }: Foll
   loaded(certificate.first);
   return certificate.watch({
     onCertificate(next) {
-      // Other keys for tickets: a session of before would go on without its client's certificate being looked at again.
-      server.setSecureContext({ ...next.context, ticketKeys: randomBytes(ticketKeyBytes) });
+      // With it the keys of session tickets are others too: no session of before goes on without its client's certificate being looked at again.
+      server.setSecureContext(next.context);
       loaded(next);
       logger.info({ event: 'certificate', expires: new Date(next.expiresAt).toISOString() }, 'another certificate is in use');
     },
