@@ -29,7 +29,7 @@ interface Running {
   readonly url: string;
 }
 
-describe('a rolling restart of three servers under load', () => {
+describe('a rolling restart of three servers under load', { timeout: 120_000 }, () => {
   let redis: RedisServer;
   beforeAll(async () => {
     redis = await startRedis();

@@ -75,6 +75,8 @@ export async function startWorkers(config: Config): Promise<Workers> {
   const logger = createLogger(config.logLevel);
   const metrics = metricsOf();
   if (socket !== undefined) await clearSocketPath(socket);
+  // Workers take connections themselves. Handed over by this process, those that are on their way to a worker that is killed would hang for ever.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   const env = secretFor(config, logger);
   const timers = new Set<NodeJS.Timeout>();
   let stopping = false;
