@@ -37,7 +37,7 @@ describe('a rolling restart of three servers under load', { timeout: 120_000 }, 
   afterAll(() => redis.kill());
 
   async function serve(port: number, file: string): Promise<Running> {
-    const args = ['serve', '--http-port', String(port), '--redis', redis.url, '--rules', file, '--drain', '1s'];
+    const args = ['serve', '--http-port', String(port), '--redis', redis.url, '--rules', file, '--drain', '2s'];
     const run = headgate(args, { HEADGATE_DEADLINE: '2s', HEADGATE_SECRET: 'the same on all three' });
     return { run, url: await urlOf(run) };
   }
@@ -60,7 +60,7 @@ describe('a rolling restart of three servers under load', { timeout: 120_000 }, 
     const ports = [await freePort(), await freePort(), await freePort()];
     const running = await Promise.all(ports.map((port) => serve(port, file)));
     const urls = running.map(({ url }) => url);
-    const agents = Object.keys(paces).map(() => new Agent({ keepAlive: true, maxSockets: 16 }));
+    const agents = Object.keys(paces).map(() => new Agent({ keepAlive: true }));
     later(() => agents.forEach((agent) => agent.destroy()));
     const begun = performance.now();
     const loads = Object.entries(paces).map(([rule, perSecond], index) =>

@@ -67,7 +67,7 @@ describe('a server that is told to stop', () => {
   it('resets nobody under load, whose connections are kept and in use', async () => {
     const run = headgate(['serve', '--http-port', '0', '--drain', '3s']);
     const url = await urlOf(run);
-    const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+    const agent = new Agent({ keepAlive: true });
     later(() => agent.destroy());
     const load = steadyLoad({ urls: [url], agent, perSecond: 100, rule: 'search' });
     await sleep(500);
