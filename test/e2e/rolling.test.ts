@@ -21,7 +21,6 @@ rules:
 `;
 /** Checks a second; of the first two rules more than they let pass. */
 const paces = { exact: 60, leased: 120, month: 100 };
-const servers = 3;
 const lookEveryMs = 100;
 
 interface Running {

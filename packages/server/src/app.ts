@@ -49,7 +49,7 @@ export interface Colleagues {
 }
 
 /**
- * Composes the service: rules, store, use cases, edge.
+ * Composes the service: rules, store, use cases, edge. In this process: `config.workers` is for who starts several.
  *
  * @throws RulesError if the rules have faults; SettingError if a setting cannot be used
  */

@@ -32,7 +32,15 @@ async function alsoOn(app: FastifyInstance, host: string): Promise<Server[]> {
   }
 }
 
-async function listenAt(app: FastifyInstance, place: Place): Promise<Server[]> {
+export interface ListenOptions {
+  readonly scheme?: 'http' | 'https';
+  /** For tests: the addresses of a name. */
+  readonly resolve?: (host: string) => Promise<readonly { readonly address: string }[]>;
+}
+
+const addressesOf = (host: string) => lookup(host, { all: true });
+
+async function listenAt(app: FastifyInstance, place: Place, { resolve = addressesOf }: ListenOptions): Promise<Server[]> {
   if ('socket' in place) {
     app.server.on('connection', asLoopback);
     await app.listen({ path: place.socket });
@@ -41,7 +49,7 @@ async function listenAt(app: FastifyInstance, place: Place): Promise<Server[]> {
   }
   const { host, port } = place;
   // Where Fastify is left to do it, a renewed certificate reaches one of the addresses only.
-  const [first, ...others] = host === 'localhost' ? await lookup(host, { all: true }) : [];
+  const [first, ...others] = host === 'localhost' ? await resolve(host) : [];
   await app.listen({ host: first?.address ?? host, port });
   return (await Promise.all(others.map(({ address }) => alsoOn(app, address)))).flat();
 }
@@ -53,11 +61,11 @@ function urlOf(app: FastifyInstance, place: Place, scheme: string): string {
 }
 
 /** Listens. To be called once for a server. */
-export async function listen(app: FastifyInstance, place: Place, scheme: 'http' | 'https' = 'http'): Promise<Listening> {
+export async function listen(app: FastifyInstance, place: Place, options: ListenOptions = {}): Promise<Listening> {
   const open = openConnections(app.server);
-  const beside = await listenAt(app, place);
+  const beside = await listenAt(app, place, options);
   return {
-    url: urlOf(app, place, scheme),
+    url: urlOf(app, place, options.scheme ?? 'http'),
     async stop(withinMs) {
       const cut = await stopTaking({ server: app.server, beside, open, withinMs });
       await app.close();

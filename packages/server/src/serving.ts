@@ -58,7 +58,8 @@ export async function startServing({
   if (ops !== undefined) opened.add('the port for operators', () => ops.stop(0));
 
   if (socket !== undefined && !ownsSocket) await clearSocketPath(socket);
-  const main = await listen(app, socket === undefined ? { host, port: httpPort } : { socket }, tls === undefined ? 'http' : 'https');
+  const place = socket === undefined ? { host, port: httpPort } : { socket };
+  const main = await listen(app, place, { scheme: tls === undefined ? 'http' : 'https' });
   return {
     url: main.url,
     opsUrl: ops?.url,

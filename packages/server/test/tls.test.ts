@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { authority, certificateFiles, type Authority, type Issued } from './support/certificates.js';
+import { slowCheck } from './support/raw.js';
 import { ask, later, start, temporary } from './support/service.js';
 
 let [root, clients, strangers] = [] as unknown as [Authority, Authority, Authority];
@@ -91,6 +92,22 @@ describe('a server with a certificate', () => {
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect(answers.length).toBeGreaterThan(50);
     expect((await askSecurely(`${url}/healthz`)).subject).toBe('two');
+  });
+
+  it('answers what is in flight when it stops, however long ago the connection was made', async () => {
+    const { app, url } = await start({ flags: certificateFiles(one).flags });
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', ca: root.cert });
+    later(() => socket.destroy());
+    let said = '';
+    socket.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await once(socket, 'secureConnect');
+    const { head, body } = slowCheck();
+    socket.write(head);
+    const closed = app.close();
+    await sleep(1300);
+    socket.write(body);
+    await closed;
+    expect(said).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*connection: close\r\n/i);
   });
 
   it('tells when it expires, and how often it was read', async () => {

@@ -43,4 +43,20 @@ describe('metrics of all workers', () => {
     await all.ended(1);
     expect(await total(await all.gather())).toEqual({ checks_total: 17, keys: 1 });
   });
+
+  it('lose nothing of many that end at the same time', async () => {
+    let workers = Array.from({ length: 30 }, (_, index) => index);
+    const all = gathering({
+      workers: () => workers,
+      ask: (worker, id) => void counted(1).then((metrics) => all.counted(worker, id, metrics)),
+    });
+    expect((await total(await all.gather()))['checks_total']).toBe(30);
+    const ended = workers.map((worker) => all.ended(worker));
+    workers = [];
+    expect((await total(await all.gather()))['checks_total']).toBe(30);
+    await Promise.all(ended);
+    const parts = await all.gather();
+    expect(parts.length).toBeLessThan(30);
+    expect((await total(parts))['checks_total']).toBe(30);
+  });
 });

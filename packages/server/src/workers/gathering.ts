@@ -18,12 +18,17 @@ export interface Gathering {
 /** How long a worker is waited for, in milliseconds; of one that is later its last answer counts. */
 const patienceMs = 1000;
 
+/** Workers that have ended whose counters are kept apart. */
+const mostApart = 8;
+
 const counters = (metrics: MetricsJson): MetricsJson => metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
 
 /** Adds up without a counter ever falling, which would look like a restart of all and be counted twice: not when a worker ends, nor when it is late. */
 export function gathering({ workers, ask }: Counting): Gathering {
   const latest = new Map<number, MetricsJson>();
-  let ofEnded: MetricsJson = [];
+  /** The first is the sum of many. */
+  const ofEnded: MetricsJson[] = [];
+  let adding = false;
   let underWay: Promise<readonly MetricsJson[]> | undefined;
   let asked = 0;
   let missing = new Set<number>();
@@ -40,12 +45,21 @@ export function gathering({ workers, ask }: Counting): Gathering {
       if (missing.size === 0) resolve();
     });
     clearTimeout(timer);
-    return [...latest.values(), ofEnded];
+    return [...latest.values(), ...ofEnded];
   }
 
   function found(worker: number): void {
     missing.delete(worker);
     if (missing.size === 0) onAll();
+  }
+
+  async function addUp(): Promise<void> {
+    if (adding || ofEnded.length <= mostApart) return;
+    adding = true;
+    const parts = [...ofEnded];
+    const sum = await AggregatorRegistry.aggregate(parts).getMetricsAsJSON();
+    ofEnded.splice(0, parts.length, sum);
+    adding = false;
   }
 
   return {
@@ -56,9 +70,10 @@ export function gathering({ workers, ask }: Counting): Gathering {
     },
     async ended(worker) {
       const last = latest.get(worker);
-      if (last !== undefined) ofEnded = await AggregatorRegistry.aggregate([ofEnded, counters(last)]).getMetricsAsJSON();
+      if (last !== undefined) ofEnded.push(counters(last));
       latest.delete(worker);
       found(worker);
+      await addUp();
     },
   };
 }

@@ -84,6 +84,24 @@ export async function startWorkers(config: Config): Promise<Workers> {
   let fail: (code: number) => void = () => undefined;
   const failed = new Promise<number>((resolve) => (fail = resolve));
 
+  function hear(worker: Worker, onListening: (facts: Facts) => void): void {
+    worker.on('message', (message: unknown) => {
+      if (!isOurs(message)) return;
+      const said = message as FromWorker;
+      if (said.headgate === 'listening') onListening(said);
+      else if (said.headgate === 'counted') metrics.counted(worker.id, said.id, said.metrics);
+      else void metrics.gather().then((parts) => send(worker, { headgate: 'gathered', id: said.id, parts }));
+    });
+  }
+
+  function after(ms: number, start: () => void): void {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      start();
+    }, ms);
+    timers.add(timer);
+  }
+
   /** One place, with one worker after the other. Resolves when the first of them listens. */
   function keepOne(): Promise<Facts> {
     const wait = backoff(systemTiming, waits);
@@ -91,17 +109,10 @@ export async function startWorkers(config: Config): Promise<Workers> {
       function start(): void {
         const worker = cluster.fork(env);
         let since = Number.POSITIVE_INFINITY;
-        worker.on('message', (message: unknown) => {
-          if (!isOurs(message)) return;
-          const said = message as FromWorker;
-          if (said.headgate === 'counted') metrics.counted(worker.id, said.id, said.metrics);
-          else if (said.headgate === 'gather')
-            void metrics.gather().then((parts) => send(worker, { headgate: 'gathered', id: said.id, parts }));
-          else {
-            since = performance.now();
-            everListened = true;
-            resolve(said);
-          }
+        hear(worker, (facts) => {
+          since = performance.now();
+          everListened = true;
+          resolve(facts);
         });
         worker.once('exit', (code: number | null, signal: string | null) => {
           void metrics.ended(worker.id);
@@ -110,12 +121,10 @@ export async function startWorkers(config: Config): Promise<Workers> {
           if (performance.now() - since >= wellMs) wait.reset();
           const ms = Math.round(wait.next());
           logger.error({ event: 'worker', worker: worker.process.pid, code, signal }, `a worker has ended; another one starts in ${ms} ms`);
-          const timer = setTimeout(() => {
-            timers.delete(timer);
+          after(ms, () => {
             metrics.restarted();
             start();
-          }, ms);
-          timers.add(timer);
+          });
         });
       }
       start();
