@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createLimiter, memoryStore, type Store } from 'headgate';
 import { deviceTokens } from 'headgate/http';
 import type { Config } from './config.js';
 import { administration } from './edge/http/admin/index.js';
-import { httpBounds, type HttpBounds } from './edge/http/bounds.js';
-import { httpServer } from './edge/http/server.js';
+import type { HttpBounds } from './edge/http/bounds.js';
 import { observation } from './observation.js';
 import { logEvents } from './observe/events.js';
-import { createLogger } from './observe/logger.js';
-import { createMetrics } from './observe/metrics.js';
+import { createLogger, type Logger } from './observe/logger.js';
+import { createMetrics, type Metrics } from './observe/metrics.js';
 import { createTraffic } from './observe/traffic.js';
+import { opened, type Opened } from './opened.js';
 import { openRedis } from './redis.js';
 import type { Database } from './database/open.js';
 import { startSweeping } from './database/sweeping.js';
@@ -19,14 +18,18 @@ import type { Excepted } from './rules/exceptional.js';
 import { showFault } from './rules/faults.js';
 import { databaseSource, fileSource, hasCopy, type Notice } from './rules/source.js';
 import { systemTiming } from './rules/timing.js';
-import { readyWithShards, readyWithStore, tellingRules, type AskReady, type Shard } from './usecases/ready.js';
+import { startServing } from './serving.js';
+import { readyWithShards, readyWithStore, tellingRules, type Shard } from './usecases/ready.js';
 import { ownVersion } from './version.js';
 import { receipts } from './usecases/receipts.js';
 import type { InForce, Service } from './usecases/service.js';
 
 /** A service that runs. */
 export interface App {
+  /** `http://127.0.0.1:8080`, `https://...`, or `unix:PATH`. */
   readonly url: string;
+  /** Where orchestrators and Prometheus ask, if they have a port of their own. */
+  readonly opsUrl: string | undefined;
   /** A rule to try the service with. */
   readonly firstRule: string;
   /** Not ready first, then answers what is in flight, then closes. */
@@ -40,18 +43,31 @@ export const sampleRules = fileURLToPath(new URL('../rules/sample.yaml', import.
 const shardsOf = ({ shards }: Store): Shard[] | undefined =>
   shards?.filter(({ weight }) => weight > 0).map(({ name, store }) => ({ name, ping: () => store.ping() }));
 
+/** The other processes that serve with this one. */
+export interface Colleagues {
+  /** `/metrics` of all, given those of this process. */
+  metricsOfAll(own: Metrics): Metrics['text'];
+}
+
+export interface StartOptions {
+  readonly colleagues?: Colleagues;
+  /** What clients may cost; `httpBounds` if not said. */
+  readonly bounds?: HttpBounds;
+}
+
 /**
- * Composes the service: rules, store, use cases, edge.
+ * Composes the service: rules, store, use cases, edge. In this process: `config.workers` is for who starts several.
  *
  * @throws RulesError if the rules have faults; SettingError if a setting cannot be used
  */
-export async function startApp(config: Config, bounds: HttpBounds = httpBounds): Promise<App> {
-  const database = await openStored(config);
+export async function startApp(config: Config, { colleagues, bounds }: StartOptions = {}): Promise<App> {
+  const logger = createLogger(config.logLevel);
+  const all = opened((message) => logger.error({ event: 'closing' }, message));
   try {
-    return await startOver({ database, config, bounds });
+    return await startAll({ config, logger, all, colleagues, bounds });
   } catch (error) {
-    // Its connections would keep a process alive that cannot serve.
-    await database?.close();
+    // Connections would keep a process alive that cannot serve.
+    await all.closeAll();
     throw error;
   }
 }
@@ -73,16 +89,20 @@ async function openStored({ database: address, cache }: Config): Promise<Databas
 }
 
 interface Starting {
-  readonly database: Database | undefined;
   readonly config: Config;
-  readonly bounds: HttpBounds;
+  readonly logger: Logger;
+  readonly all: Opened;
+  readonly colleagues: Colleagues | undefined;
+  readonly bounds: HttpBounds | undefined;
 }
 
-async function startOver({ database, config, bounds }: Starting): Promise<App> {
-  const logger = createLogger(config.logLevel);
+async function startAll({ config, logger, all, colleagues, bounds }: Starting): Promise<App> {
+  const database = await openStored(config);
+  if (database !== undefined) all.add('the database', database.close);
   const source =
     database === undefined ? await fileSource(config.rules ?? sampleRules) : await databaseSource({ database, cache: config.cache });
   const store = config.redis.length === 0 ? memoryStore() : openRedis(config.redis);
+  all.add('the store', () => store.close());
   const limiter = createLimiter({
     store,
     rules: source.rules.rules.options,
@@ -91,13 +111,14 @@ async function startOver({ database, config, bounds }: Starting): Promise<App> {
     ...(config.fleetSize === undefined ? undefined : { fleetSize: config.fleetSize }),
     ...(config.notes === undefined ? undefined : { notes: { max: config.notes } }),
   });
+  // Gives leases back.
+  all.add('the counters', limiter.close);
   const shards = shardsOf(store);
   const secret = config.secret ?? randomBytes(32).toString('base64url');
   const traffic = createTraffic({ secret });
   const names = shards?.map(({ name }) => name) ?? (store.local ? [] : ['store']);
   const metrics = createMetrics({ stats: limiter.stats, shards: names, rules: source.state }, traffic);
   let inForce: InForce = { ...source.rules, limiter };
-  let draining = false;
 
   function accept({ rules, planOf }: Excepted, { changed, faults, warnings }: Notice): void {
     inForce = { rules, planOf, limiter: limiter.withRules(rules.options) };
@@ -121,6 +142,7 @@ async function startOver({ database, config, bounds }: Starting): Promise<App> {
     },
     onTrouble: (message) => logger.warn(message),
   });
+  all.add('the rules', unwatch);
 
   if (config.secret === undefined && config.redis.length > 0) {
     logger.warn('HEADGATE_SECRET is not set: ids of decisions hold only on this server, until it ends');
@@ -130,12 +152,10 @@ async function startOver({ database, config, bounds }: Starting): Promise<App> {
     current: () => inForce,
     eventSecret: config.secret ?? config.webhook?.secret ?? secret,
   });
+  all.add('what looks at decisions', observed.close);
   const service: Service = { current: () => inForce, receipts: receipts(secret), ...observed };
-  const askReady = tellingRules(shards === undefined ? readyWithStore(limiter.ready) : readyWithShards(shards), source.state);
-  const ready: AskReady = async () => (draining ? { ready: false, why: 'the server is stopping' } : askReady());
-  const server = httpServer({
+  const serving = await startServing({
     service,
-    operable: { ready, metrics: metrics.text },
     devices: deviceTokens({ secret }),
     admin: administration({
       service,
@@ -144,28 +164,22 @@ async function startOver({ database, config, bounds }: Starting): Promise<App> {
       onUnrecorded: (act) => logger.error({ event: 'audit' }, `done, and not in the audit log: ${act}`),
     }),
     version: ownVersion(),
-    bounds,
-    logger,
+    ...{ config, logger, metrics, opened: all },
+    ...(bounds && { bounds }),
+    metricsText: colleagues?.metricsOfAll(metrics) ?? metrics.text,
+    // Who started this process has made room for it.
+    ownsSocket: colleagues !== undefined,
+    askReady: tellingRules(shards === undefined ? readyWithStore(limiter.ready) : readyWithShards(shards), source.state),
   });
-  try {
-    await server.listen({ host: config.host, port: config.httpPort });
-  } catch (error) {
-    unwatch();
-    await observed.close();
-    await limiter.close();
-    throw error;
-  }
-  const { port } = server.server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    await serving.stop();
+    await all.closeAll();
+  };
+  let closing: Promise<void> | undefined;
   return {
     firstRule: [...source.rules.rules.rules.keys()][0] ?? '',
-    url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
-    async close() {
-      draining = true;
-      unwatch();
-      await server.close();
-      await observed.close();
-      await limiter.close();
-      await database?.close();
-    },
+    url: serving.url,
+    opsUrl: serving.opsUrl,
+    close: () => (closing ??= close()),
   };
 }

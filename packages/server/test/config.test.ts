@@ -15,6 +15,9 @@ describe('settings', () => {
   it('have defaults, come from the environment, and before it from flags', () => {
     expect(readConfig([], {})).toEqual({
       rules: undefined,
+      drainMs: 0,
+      stopWithinMs: 10_000,
+      workers: 1,
       redis: [],
       host: '127.0.0.1',
       httpPort: 8080,

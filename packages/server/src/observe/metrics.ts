@@ -1,5 +1,5 @@
 import type { Decision } from 'headgate';
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
 import { limiterMetrics, type Watched } from './limiter-metrics.js';
 import { ruleLabels } from './rule-labels.js';
 import { rulesMetrics } from './rules-metrics.js';
@@ -12,12 +12,16 @@ export interface Metrics {
   rulesLoaded(rules: number): void;
   rulesRefused(): void;
   /** Adds metrics of what is made later. */
-  add(register: (registry: Registry) => void): void;
   exceptionsLoaded(): void;
   /** A request that too many rules match. */
   crowded(): void;
+  add<T>(register: (registry: Registry) => T): T;
   text(): Promise<{ contentType: string; text: string }>;
+  /** The same as data, to be added up with those of other processes. */
+  json(): Promise<MetricsJson>;
 }
+
+export type MetricsJson = MetricObjectWithValues<MetricValue<string>>[];
 
 /** Values of the label `rule`; further rules share one. With three outcomes and five sources, no more than 15 series each. */
 const mostRules = 1000;
@@ -57,7 +61,7 @@ export function createMetrics(watched: Watched & { readonly rules?: () => Source
     help: 'Requests to the gate that were refused as more rules match them than are decided together: mend the rules.',
     registers,
   });
-  const rules = new Gauge({ name: 'headgate_rules', help: 'Rules in force.', registers });
+  const rules = new Gauge({ name: 'headgate_rules', help: 'Rules in force.', aggregator: 'max', registers });
   for (const result of ['ok', 'refused'] as const) reloads.inc({ result }, 0);
   return {
     decided(made) {
@@ -77,6 +81,10 @@ export function createMetrics(watched: Watched & { readonly rules?: () => Source
     async text() {
       await countTraffic?.();
       return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+    async json() {
+      await countTraffic?.();
+      return registry.getMetricsAsJSON();
     },
   };
 }

@@ -1,19 +1,10 @@
-import { watch } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { keepLooking, readSettled } from '../watching.js';
 import type { RuleSet } from './compile.js';
 import { RulesError } from './faults.js';
 import { largestFile, load } from './load.js';
 import { inSlices } from './slices.js';
 import { systemTiming, type Timing } from './timing.js';
-
-/** Between looks at the file, in milliseconds: a change is noticed within a second even where the system sends no events. */
-const lookEveryMs = 400;
-
-/** A content that changed is read again after so many milliseconds, until it stays: editors and `cp` write in steps. */
-const settleMs = 30;
-const mostReads = 5;
 
 /** A file's text, or why there is none. */
 type Content = { readonly text: string } | { readonly problem: string };
@@ -33,18 +24,6 @@ async function read(file: string): Promise<Content> {
 
 const isSame = (a: Content, b: Content): boolean =>
   'text' in a ? 'text' in b && a.text === b.text : 'problem' in b && a.problem === b.problem;
-
-/** Reads until two readings agree. */
-async function readSettled(file: string, before: Content): Promise<Content> {
-  let content = await read(file);
-  for (let reads = 1; reads < mostReads && !isSame(content, before); reads += 1) {
-    await sleep(settleMs, undefined, { ref: false });
-    const next = await read(file);
-    if (isSame(content, next)) return content;
-    content = next;
-  }
-  return content;
-}
 
 async function compile(file: string, content: Content, before?: RuleSet): Promise<RuleSet> {
   if ('problem' in content) throw new RulesError([{ file, line: 1, message: content.problem }]);
@@ -109,33 +88,20 @@ export async function openRulesFile(file: string, { now }: Pick<Timing, 'now'> =
       again = looking;
       if (looking || stopped) return;
       looking = true;
-      const content = await readSettled(file, last);
+      const content = await readSettled({ read: () => read(file), isSame, before: last });
       if (!stopped && !isSame(content, last)) await use(content);
       state = { confirmed: isInForce ? now() : state.confirmed, isReachable: 'text' in content };
       looking = false;
       if (again) void look();
     }
 
-    const timer = setInterval(() => void look(), lookEveryMs);
-    timer.unref();
-    // Only to notice sooner; where the folder cannot be watched, the looks suffice.
-    const watcher = attempt(() => watch(dirname(file), { persistent: false }, () => void look()));
-    watcher?.on('error', () => watcher.close());
+    const stopLooking = keepLooking([file], () => void look());
     void look();
     return () => {
       stopped = true;
-      clearInterval(timer);
-      watcher?.close();
+      stopLooking();
     };
   }
 
   return { rules, state: () => state, watch: watchFile };
-}
-
-function attempt<T>(make: () => T): T | undefined {
-  try {
-    return make();
-  } catch {
-    return undefined;
-  }
 }

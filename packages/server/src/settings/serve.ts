@@ -1,8 +1,10 @@
+import { availableParallelism } from 'node:os';
 import { readDatabaseUrl, showDatabase, type DatabaseAddress } from '../database/address.js';
 import { readRedisUrl, showRedisAddress } from '../redis-address.js';
 import { nameIn, splitServers, splitWeights } from '../redis-servers.js';
 import {
   choiceOr,
+  durationOr,
   durationSetting,
   last,
   orFault,
@@ -63,6 +65,23 @@ export const deadlineSetting = durationSetting({
   fallback: '10ms',
 });
 
+const mostWorkers = 64;
+
+const workersSetting: Setting<number> = setting({
+  name: 'workers',
+  placeholder: 'N',
+  fallback: '1',
+  help: `processes that answer, 1 to ${mostWorkers}, or auto: one for each core; more than one needs --redis`,
+  read(all, faults) {
+    const text = last(all);
+    if (text === undefined) return 1;
+    if (text === 'auto') return Math.min(mostWorkers, availableParallelism());
+    if (/^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= mostWorkers) return Number(text);
+    faults.push(`${all.where}: expected a whole number from 1 to ${mostWorkers}, or auto; got ${JSON.stringify(text)}`);
+    return 1;
+  },
+});
+
 const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 function readWebhookUrl(all: Given, faults: string[]): string | undefined {
@@ -117,6 +136,42 @@ export const serveSettings = {
     what: 'a port',
     usual: 8080,
     help: '0 for any that is free',
+  }),
+  socket: textSetting({
+    name: 'socket',
+    placeholder: 'PATH',
+    help: 'a Unix socket to listen on, instead of --host and --http-port; this user and its group may connect',
+  }),
+  opsPort: wholeSetting({
+    name: 'ops-port',
+    placeholder: 'PORT',
+    within: [0, 65_535],
+    what: 'a port',
+    help: '/healthz, /readyz and /metrics without TLS, on --host; /metrics is then only here',
+  }),
+  tlsCert: textSetting({
+    name: 'tls-cert',
+    placeholder: 'FILE',
+    help: "PEM: the server's certificate and those above it; read again when it changes",
+  }),
+  tlsKey: textSetting({ name: 'tls-key', placeholder: 'FILE', help: 'PEM: its key, without a passphrase' }),
+  tlsClientCa: textSetting({
+    name: 'tls-client-ca',
+    placeholder: 'FILE',
+    help: 'PEM: only clients with a certificate of one of these are served',
+  }),
+  workers: workersSetting,
+  drain: durationOr({
+    name: 'drain',
+    within: ['0s', '10m'],
+    usual: '0s',
+    help: 'when it is to stop, it is not ready and still answers for so long: until load balancers have noticed',
+  }),
+  stopWithin: durationOr({
+    name: 'stop-within',
+    within: ['100ms', '10m'],
+    usual: '10s',
+    help: 'then it takes no more, and requests in flight have so long',
   }),
   webhook: setting({
     name: 'webhook',

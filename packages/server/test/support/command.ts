@@ -33,7 +33,7 @@ export function headgate(args: readonly string[], env: Record<string, string> = 
 
 /** The address that `headgate serve` listens on, once it has told. */
 export async function urlOf({ out }: Run): Promise<string> {
-  await expect.poll(out, { timeout: 10_000 }).toMatch(/Counters are/);
+  await expect.poll(out, { timeout: 40_000 }).toMatch(/Counters are/);
   return /http:\/\/\S+?:\d+/.exec(out())?.[0] ?? '';
 }
 

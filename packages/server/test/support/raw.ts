@@ -6,7 +6,8 @@ import { later } from './service.js';
 export interface Raw {
   readonly socket: Socket;
   readonly received: () => string;
-  readonly closed: Promise<void>;
+  /** Resolves with `end`, or with the code of an error such as `ECONNRESET`. */
+  readonly closed: Promise<string>;
   isClosed(): boolean;
   /** Waits until what came back matches; rejects if it is closed before. */
   until(pattern: RegExp): Promise<string>;
@@ -17,13 +18,13 @@ export async function raw(url: string, { reads = true }: { readonly reads?: bool
   const { port, hostname } = new URL(url);
   const socket = connect({ port: Number(port), host: hostname, noDelay: true });
   later(() => socket.destroy());
-  let [text, isClosed] = ['', false];
-  socket.on('error', () => undefined);
+  let [text, isClosed, failure] = ['', false, 'end'];
+  socket.on('error', (error: NodeJS.ErrnoException) => (failure = error.code ?? error.message));
   if (reads) socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
-  const closed = new Promise<void>((resolve) => {
+  const closed = new Promise<string>((resolve) => {
     socket.once('close', () => {
       isClosed = true;
-      resolve();
+      resolve(failure);
     });
   });
   await Promise.race([once(socket, 'connect'), closed]);
@@ -46,4 +47,12 @@ export async function raw(url: string, { reads = true }: { readonly reads?: bool
         look();
       }),
   };
+}
+
+export const getting = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`;
+
+/** A check whose body comes later: its head, and its body. */
+export function slowCheck(rule = 'search'): { readonly head: string; readonly body: string } {
+  const body = JSON.stringify({ rule, key: 'k' });
+  return { head: `POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`, body };
 }

@@ -12,8 +12,13 @@ export const serve = command({
   examples: [
     ['headgate serve --rules rules.yaml', 'one server, counters in memory'],
     ['headgate serve --rules rules.yaml --redis redis://127.0.0.1:6379', 'one limit over every server that uses this Redis'],
+    ['headgate serve --rules rules.yaml --redis redis://127.0.0.1:6379 --workers auto', 'on all cores'],
+    ['headgate serve --tls-cert tls.crt --tls-key tls.key --ops-port 8081', 'over TLS, with probes and metrics on a port of their own'],
     ['headgate serve --database sqlite:headgate.db', 'rules that operators change while it runs'],
   ],
-  exits: [[1, 'it could not listen, or the database is away and there is no copy']],
+  exits: [
+    [1, 'it could not listen, or the database is away and there is no copy'],
+    [143, 'a second SIGTERM ended it at once (130: SIGINT)'],
+  ],
   load: async () => (await import('../commands/serve.js')).serve,
 });

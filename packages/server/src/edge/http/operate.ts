@@ -5,7 +5,8 @@ import { plainProblem, sendProblem } from './errors.js';
 
 export interface Operable {
   readonly ready: AskReady;
-  readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
+  /** Undefined: they are elsewhere. */
+  readonly metrics: (() => Promise<{ readonly contentType: string; readonly text: string }>) | undefined;
 }
 
 const rules = z
@@ -25,8 +26,9 @@ function shared<T>(make: () => Promise<T>): () => Promise<T> {
 
 /** For orchestrators and Prometheus. */
 export function operateEndpoints(operable: Operable): Endpoint[] {
-  const [ready, metrics] = [shared(operable.ready), shared(operable.metrics)];
-  return [
+  const ready = shared(operable.ready);
+  const metrics = operable.metrics && shared(operable.metrics);
+  const endpoints: Endpoint[] = [
     {
       methods: ['GET'],
       path: '/healthz',
@@ -52,7 +54,9 @@ export function operateEndpoints(operable: Operable): Endpoint[] {
         return sendProblem(reply, problem);
       },
     },
-    {
+  ];
+  if (metrics !== undefined) {
+    endpoints.push({
       methods: ['GET'],
       path: '/metrics',
       tag: 'Operation',
@@ -64,6 +68,7 @@ export function operateEndpoints(operable: Operable): Endpoint[] {
         const { contentType, text } = await metrics();
         return reply.header('content-type', contentType).send(text);
       },
-    },
-  ];
+    });
+  }
+  return endpoints;
 }

@@ -3,6 +3,7 @@ import { forwardedWatch, type DeviceTokens, type Trust } from 'headgate/http';
 import { z } from 'zod';
 import type { Service } from '../../usecases/service.js';
 import type { Logger } from '../../observe/logger.js';
+import type { CertificateSource } from '../../tls/source.js';
 import { adminEndpoints, adminPath, type AdminOptions } from './admin/register.js';
 import { boundConnections, boundedOptions, type HttpBounds } from './bounds.js';
 import { checkEndpoints } from './check.js';
@@ -11,20 +12,29 @@ import { devicesEndpoints } from './devices.js';
 import { methodsOf, serve, type Endpoint } from './endpoint.js';
 import { answerError, BadRequestError, problemErrors } from './errors.js';
 import { gateEndpoints, gateMethods } from './gate.js';
+import { sayLastAnswers } from './last-answers.js';
 import { openApiOf } from './openapi.js';
 import { operateEndpoints, type Operable } from './operate.js';
 import { quotasEndpoints } from './quotas.js';
 import { takeBackEndpoints } from './take-back.js';
 
-export interface HttpOptions {
+/** What every server of ours has. */
+export interface ServerOptions {
+  readonly bounds: HttpBounds;
+  readonly logger: Logger;
+  /** Whether answers are the last on their connection. */
+  readonly isStopping: () => boolean;
+  /** With it the server speaks TLS. */
+  readonly certificate?: CertificateSource | undefined;
+}
+
+export interface HttpOptions extends ServerOptions {
   readonly service: Service;
   readonly operable: Operable;
   readonly devices: DeviceTokens;
   readonly admin: AdminOptions;
   /** Of this Headgate, for the OpenAPI document. */
   readonly version: string;
-  readonly bounds: HttpBounds;
-  readonly logger: Logger;
 }
 
 /** Warns once for each set of trusted proxies. */
@@ -59,10 +69,14 @@ function withDocument(endpoints: readonly Endpoint[], version: string): Endpoint
 
 const withoutHost = new BadRequestError([{ pointer: '', detail: 'HTTP/1.1 needs the field Host' }]);
 
-/** The HTTP edge: translates, and nothing else. */
-export function httpServer({ service, operable, devices, admin, version, bounds, logger }: HttpOptions): FastifyInstance {
+/** A server that answers these endpoints, and problems. */
+function serverOf(endpoints: readonly Endpoint[], { bounds, logger, isStopping, certificate }: ServerOptions): FastifyInstance {
+  const { http, ...bounded } = boundedOptions(bounds);
+  const isMutual = certificate?.isMutual ?? false;
+  const https = certificate && { ...http, ...certificate.first.context, requestCert: isMutual, rejectUnauthorized: isMutual };
   const app = fastify({
-    ...boundedOptions(bounds),
+    ...bounded,
+    ...(https === undefined ? { http } : { https }),
     loggerInstance: logger,
     // Requests come by the thousand a second; metrics count them.
     logController: new LogController({ disableRequestLogging: true }),
@@ -77,6 +91,26 @@ export function httpServer({ service, operable, devices, admin, version, bounds,
     logger.warn({ event: 'connections', refused }, `more than ${bounds.mostConnections} connections: further ones are closed`),
   );
   app.server.on('checkExpectation', (_request, response) => refuseExpectation(response));
+  problemErrors(app, methodsOf(endpoints));
+  // Only JSON: text/plain would let a page of another origin post without asking.
+  app.removeContentTypeParser('text/plain');
+  sayLastAnswers(app, isStopping);
+  app.addHook('onRequest', ({ raw: { headers, httpVersion } }, _reply, done) => {
+    done(headers.host === undefined && httpVersion === '1.1' ? withoutHost : undefined);
+  });
+  return app;
+}
+
+/** For orchestrators and Prometheus alone, in plain HTTP: they have no certificate, and no business with anything else. */
+export function opsServer({ operable, ...options }: ServerOptions & { readonly operable: Operable }): FastifyInstance {
+  const endpoints = operateEndpoints(operable);
+  const app = serverOf(endpoints, options);
+  serve(app, endpoints);
+  return app;
+}
+
+/** The HTTP edge: translates, and nothing else. */
+export function httpServer({ service, operable, devices, admin, version, ...options }: HttpOptions): FastifyInstance {
   const endpoints = withDocument(
     [
       ...checkEndpoints(service),
@@ -89,13 +123,11 @@ export function httpServer({ service, operable, devices, admin, version, bounds,
     ],
     version,
   );
-  problemErrors(app, methodsOf(endpoints));
-  // Only JSON: text/plain would let a page of another origin post without asking.
-  app.removeContentTypeParser('text/plain');
-  const watch = watchForwarded(service, logger);
-  app.addHook('onRequest', ({ raw: { headers, httpVersion } }, _reply, done) => {
+  const app = serverOf(endpoints, options);
+  const watch = watchForwarded(service, options.logger);
+  app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
     watch(headers);
-    done(headers.host === undefined && httpVersion === '1.1' ? withoutHost : undefined);
+    done();
   });
   for (const method of gateMethods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
   serve(app, endpoints);

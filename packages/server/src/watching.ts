@@ -1,0 +1,49 @@
+import { watch } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Between looks, in milliseconds: a change is noticed within a second even where the system sends no events. */
+const lookEveryMs = 400;
+
+/** What changed is read again after so many milliseconds, until it stays: editors and `cp` write in steps. */
+const settleMs = 30;
+const mostReads = 5;
+
+export interface Settling<T> {
+  readonly read: () => Promise<T>;
+  readonly isSame: (a: T, b: T) => boolean;
+  /** What was read last: while it is the same, one reading is enough. */
+  readonly before: T;
+}
+
+/** Reads until two readings agree. */
+export async function readSettled<T>({ read, isSame, before }: Settling<T>): Promise<T> {
+  let content = await read();
+  for (let reads = 1; reads < mostReads && !isSame(content, before); reads += 1) {
+    await sleep(settleMs, undefined, { ref: false });
+    const next = await read();
+    if (isSame(content, next)) return content;
+    content = next;
+  }
+  return content;
+}
+
+/** Looks at files again and again, sooner where the system tells of a change in their folders; the function returned stops it. */
+export function keepLooking(files: readonly (string | undefined)[], look: () => void): () => void {
+  const timer = setInterval(look, lookEveryMs);
+  timer.unref();
+  const watchers = [...new Set(files.flatMap((file) => (file === undefined ? [] : [dirname(file)])))].flatMap((folder) => {
+    try {
+      const watcher = watch(folder, { persistent: false }, look);
+      watcher.on('error', () => watcher.close());
+      return [watcher];
+    } catch {
+      // The looks suffice.
+      return [];
+    }
+  });
+  return () => {
+    clearInterval(timer);
+    for (const watcher of watchers) watcher.close();
+  };
+}
