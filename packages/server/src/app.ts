@@ -10,6 +10,7 @@ import { observation } from './observation.js';
 import { logEvents } from './observe/events.js';
 import { createLogger } from './observe/logger.js';
 import { createMetrics } from './observe/metrics.js';
+import { watchRequests } from './observe/requests.js';
 import { createTraffic } from './observe/traffic.js';
 import { openRedis } from './redis.js';
 import type { Database } from './database/open.js';
@@ -75,7 +76,7 @@ async function startOver(database: Database | undefined, config: Config): Promis
   const logger = createLogger(config.logLevel);
   const source =
     database === undefined ? await fileSource(config.rules ?? sampleRules) : await databaseSource({ database, cache: config.cache });
-  const store = config.redis.length === 0 ? memoryStore() : openRedis(config.redis);
+  const store = config.redis.length === 0 ? memoryStore() : openRedis(config.redis, { onCall: (call) => metrics.called(call) });
   const limiter = createLimiter({
     store,
     rules: source.rules.rules.options,
@@ -88,7 +89,8 @@ async function startOver(database: Database | undefined, config: Config): Promis
   const secret = config.secret ?? randomBytes(32).toString('base64url');
   const traffic = createTraffic({ secret });
   const names = shards?.map(({ name }) => name) ?? (store.local ? [] : ['store']);
-  const metrics = createMetrics({ stats: limiter.stats, shards: names }, traffic);
+  const mostNotes = store.local ? 0 : (config.notes ?? 100_000);
+  const metrics = createMetrics({ stats: limiter.stats, shards: names, mostNotes, version: ownVersion() }, traffic);
   let inForce: InForce = { ...source.rules, limiter };
   let draining = false;
 
@@ -129,6 +131,7 @@ async function startOver(database: Database | undefined, config: Config): Promis
       onUnrecorded: (act) => logger.error({ event: 'audit' }, `done, and not in the audit log: ${act}`),
     }),
     logger,
+    watch: watchRequests(metrics.requests),
   });
   try {
     await server.listen({ host: config.host, port: config.httpPort });

@@ -1,38 +1,42 @@
 import type { Decision } from 'headgate';
+import type { RedisCall } from 'headgate/redis';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { callMetrics } from './call-metrics.js';
+import { decisionMetrics } from './decision-metrics.js';
 import { limiterMetrics, type Watched } from './limiter-metrics.js';
-import { ruleLabels } from './rule-labels.js';
+import { requestMetrics, type RequestMetrics } from './request-metrics.js';
 import type { Traffic } from './traffic.js';
 import { trafficMetrics } from './traffic-metrics.js';
 
 export interface Metrics {
+  readonly requests: RequestMetrics;
   decided(decisions: readonly Decision[]): void;
+  called(call: RedisCall): void;
   rulesLoaded(rules: number): void;
   rulesRefused(): void;
+  exported(signal: 'metrics' | 'traces', ok: boolean): void;
+  /** All that is counted, up to date. */
+  registry(): Promise<Registry>;
   text(): Promise<{ contentType: string; text: string }>;
 }
 
-/** Values of the label `rule`; further rules share one. With three outcomes and five sources, no more than 15 series each. */
-const mostRules = 1000;
+export interface MetricsOptions extends Watched {
+  /** Of this Headgate. */
+  readonly version: string;
+}
 
 /**
- * Prometheus metrics in a registry of their own, with those of the traffic if it is watched. Labels have only values that configuration
- * bounds (outcomes, sources, shards) or, as rules come and go, a number here.
+ * Prometheus metrics in a registry of their own, with those of the traffic if it is watched. Labels have only values that configuration or the program bounds (outcomes, sources,
+ * shards, patterns of routes) or, as rules come and go, a number.
  */
-export function createMetrics(watched: Watched, traffic?: Traffic): Metrics {
+export function createMetrics({ version, ...watched }: MetricsOptions, traffic?: Traffic): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  limiterMetrics(registry, watched);
-  const countTraffic = traffic && trafficMetrics(registry, traffic);
-  const labelOf = ruleLabels(mostRules);
-  const decisions = new Counter({
-    name: 'headgate_decisions_total',
-    help: 'Decisions by rule, outcome (allowed, refused, shadow_refused) and source.',
-    labelNames: ['rule', 'outcome', 'source'] as const,
-    registers,
-  });
-  const degraded = new Counter({ name: 'headgate_degraded_total', help: 'Decisions made without the shared store.', registers });
+  new Gauge({ name: 'headgate_build_info', help: 'Always 1, with the version.', labelNames: ['version'] as const, registers }).set(
+    { version },
+    1,
+  );
   const reloads = new Counter({
     name: 'headgate_rules_reload_total',
     help: 'Rules read, by result: ok, or refused (the rules in force stay).',
@@ -41,21 +45,35 @@ export function createMetrics(watched: Watched, traffic?: Traffic): Metrics {
   });
   const rules = new Gauge({ name: 'headgate_rules', help: 'Rules in force.', registers });
   for (const result of ['ok', 'refused'] as const) reloads.inc({ result }, 0);
+  const exports = new Counter({
+    name: 'headgate_otlp_exports_total',
+    help: 'Exports through OpenTelemetry, by signal (metrics, traces) and result (ok, error).',
+    labelNames: ['signal', 'result'] as const,
+    registers,
+  });
+  const readLimiter = limiterMetrics(registry, watched);
+  const countTraffic = traffic && trafficMetrics(registry, traffic);
+
+  async function refreshed(): Promise<Registry> {
+    await countTraffic?.();
+    readLimiter();
+    return registry;
+  }
+
   return {
-    decided(made) {
-      for (const { rule, allowed, wouldAllow, source, degraded: alone } of made) {
-        decisions.inc({ rule: labelOf(rule), outcome: wouldAllow ? 'allowed' : allowed ? 'shadow_refused' : 'refused', source });
-        if (alone) degraded.inc();
-      }
-    },
+    requests: requestMetrics(registry),
+    decided: decisionMetrics(registry),
+    called: callMetrics(registry),
     rulesLoaded(count) {
       reloads.inc({ result: 'ok' });
       rules.set(count);
     },
     rulesRefused: () => reloads.inc({ result: 'refused' }),
+    exported: (signal, ok) => exports.inc({ signal, result: ok ? 'ok' : 'error' }),
+    registry: refreshed,
     async text() {
-      await countTraffic?.();
-      return { contentType: registry.contentType, text: await registry.metrics() };
+      const { contentType } = registry;
+      return { contentType, text: await (await refreshed()).metrics() };
     },
   };
 }

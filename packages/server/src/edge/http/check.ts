@@ -6,6 +6,7 @@ import type { Service } from '../../usecases/service.js';
 import { extend, outcome, refund, release, settle } from '../../usecases/take-back.js';
 import { decisionJson, groupBody, idBody, outcomeBody, settleBody, singleBody } from './bodies.js';
 import { readBody } from './errors.js';
+import { deciding } from './watch.js';
 
 /** A 200 tells of limits, but its own retry is nobody's: `Retry-After` stays in the body. */
 function tellLimits(reply: FastifyReply, answers: readonly Answered[]): void {
@@ -14,7 +15,7 @@ function tellLimits(reply: FastifyReply, answers: readonly Answered[]): void {
 }
 
 /** Exactly the fields that were sent: an absent option is not one that is undefined. */
-const request = ({
+const checkOf = ({
   rule,
   key,
   cost,
@@ -33,13 +34,15 @@ const request = ({
 
 function readChecks(body: unknown): CheckRequest[] {
   const several = typeof body === 'object' && body !== null && 'checks' in body;
-  return several ? readBody(groupBody, body).checks.map(request) : [request(readBody(singleBody, body))];
+  return several ? readBody(groupBody, body).checks.map(checkOf) : [checkOf(readBody(singleBody, body))];
 }
 
 /** The library's verbs over HTTP. */
 export function checkRoutes(app: FastifyInstance, service: Service): void {
-  app.post('/v1/check', async ({ body }, reply) => {
-    const { allowed, binding, decisions, answers } = await check(service, readChecks(body));
+  app.post('/v1/check', async (request, reply) => {
+    const checks = readChecks(request.body);
+    const decide = () => check(service, checks);
+    const { allowed, binding, decisions, answers } = await deciding(request, decide, (answer) => answer.answers);
     tellLimits(reply, answers);
     return {
       allowed,
@@ -49,13 +52,18 @@ export function checkRoutes(app: FastifyInstance, service: Service): void {
   });
 
   app.post('/v1/peek', async ({ body }, reply) => {
-    const answer = await peek(service, request(readBody(singleBody, body)));
+    const answer = await peek(service, checkOf(readBody(singleBody, body)));
     tellLimits(reply, [answer]);
     return { allowed: answer.decision.allowed, decision: decisionJson(answer.decision) };
   });
 
-  app.post('/v1/reserve', async ({ body }, reply) => {
-    const { decision, id, answer } = await reserve(service, request(readBody(singleBody, body)));
+  app.post('/v1/reserve', async (request, reply) => {
+    const asked = checkOf(readBody(singleBody, request.body));
+    const { decision, id, answer } = await deciding(
+      request,
+      () => reserve(service, asked),
+      ({ answer: made }) => [made],
+    );
     tellLimits(reply, [answer]);
     return { allowed: decision.allowed, decision: decisionJson(decision, id) };
   });

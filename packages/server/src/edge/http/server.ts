@@ -2,6 +2,7 @@ import fastify, { LogController, type FastifyInstance } from 'fastify';
 import { forwardedWatch, type DeviceTokens, type Trust } from 'headgate/http';
 import type { Service } from '../../usecases/service.js';
 import type { Logger } from '../../observe/logger.js';
+import type { Arrival, Watching } from '../../observe/requests.js';
 import { adminRoutes, type AdminOptions } from './admin/register.js';
 import { checkRoutes } from './check.js';
 import { answerClientError } from './client-error.js';
@@ -10,6 +11,8 @@ import { answerError, problemErrors } from './errors.js';
 import { gateRoutes } from './gate.js';
 import { operateRoutes, type Operable } from './operate.js';
 import { quotasRoutes } from './quotas.js';
+import { requestIdOf, traceIn } from './request-id.js';
+import { watchRequests } from './watch.js';
 
 export interface HttpOptions {
   readonly service: Service;
@@ -17,6 +20,8 @@ export interface HttpOptions {
   readonly devices: DeviceTokens;
   readonly admin: AdminOptions;
   readonly logger: Logger;
+  /** Told of each request. */
+  readonly watch: (arrival: Arrival) => Watching;
 }
 
 const largestBody = 64 * 1024;
@@ -35,11 +40,15 @@ function watchForwarded({ current }: Service, logger: Logger): (headers: Paramet
 }
 
 /** The HTTP edge: translates, and nothing else. */
-export function httpServer({ service, operable, devices, admin, logger }: HttpOptions): FastifyInstance {
+export function httpServer({ service, operable, devices, admin, logger, watch }: HttpOptions): FastifyInstance {
   const app = fastify({
     loggerInstance: logger,
     // Requests come by the thousand a second; metrics count them.
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    // Fastify's own way would take any text.
+    requestIdHeader: false,
+    genReqId: ({ headers }) => requestIdOf(headers),
+    childLoggerFactory: (parent, bindings, options, { headers }) => parent.child({ ...bindings, ...traceIn(headers) }, options),
     bodyLimit: largestBody,
     // Keys in paths; the schemas say how long each may be.
     routerOptions: { maxParamLength: longestParam },
@@ -55,9 +64,10 @@ export function httpServer({ service, operable, devices, admin, logger }: HttpOp
   problemErrors(app);
   // Only JSON: text/plain would let a page of another origin post without asking.
   app.removeContentTypeParser('text/plain');
-  const watch = watchForwarded(service, logger);
+  watchRequests(app, watch);
+  const lookAtForwarded = watchForwarded(service, logger);
   app.addHook('onRequest', (request, _reply, done) => {
-    watch(request.headers);
+    lookAtForwarded(request.headers);
     done();
   });
   app.register((scope, _options, done) => {
