@@ -7,9 +7,10 @@ import type { Config } from './config.js';
 import { administration } from './edge/http/admin/index.js';
 import { httpServer } from './edge/http/server.js';
 import { observation } from './observation.js';
+import type { Exporting } from './observe/otel/export.js';
 import { logEvents } from './observe/events.js';
-import { createLogger } from './observe/logger.js';
-import { createMetrics } from './observe/metrics.js';
+import { createLogger, type Logger } from './observe/logger.js';
+import { createMetrics, type Metrics } from './observe/metrics.js';
 import { watchRequests } from './observe/requests.js';
 import { createTraffic } from './observe/traffic.js';
 import { openRedis } from './redis.js';
@@ -72,6 +73,14 @@ async function openStored({ database: address, cache }: Config): Promise<Databas
   };
 }
 
+/** Loaded only where it is configured: most servers are looked at by Prometheus. */
+async function startExporting(of: { config: Config; metrics: Metrics; logger: Logger }): Promise<Exporting | undefined> {
+  const { otlp } = of.config;
+  if (otlp === undefined) return undefined;
+  const { startExport } = await import('./observe/otel/export.js');
+  return startExport({ otlp, version: ownVersion(), ...of });
+}
+
 async function startOver(database: Database | undefined, config: Config): Promise<App> {
   const logger = createLogger(config.logLevel);
   const source =
@@ -91,6 +100,7 @@ async function startOver(database: Database | undefined, config: Config): Promis
   const names = shards?.map(({ name }) => name) ?? (store.local ? [] : ['store']);
   const mostNotes = store.local ? 0 : (config.notes ?? 100_000);
   const metrics = createMetrics({ stats: limiter.stats, shards: names, mostNotes, version: ownVersion() }, traffic);
+  const exporting = await startExporting({ config, metrics, logger });
   let inForce: InForce = { ...source.rules, limiter };
   let draining = false;
 
@@ -131,7 +141,7 @@ async function startOver(database: Database | undefined, config: Config): Promis
       onUnrecorded: (act) => logger.error({ event: 'audit' }, `done, and not in the audit log: ${act}`),
     }),
     logger,
-    watch: watchRequests(metrics.requests),
+    watch: watchRequests({ metrics: metrics.requests, lines: logger.isLevelEnabled('debug'), trace: exporting?.trace }),
   });
   try {
     await server.listen({ host: config.host, port: config.httpPort });
@@ -139,6 +149,7 @@ async function startOver(database: Database | undefined, config: Config): Promis
     unwatch();
     await observed.close();
     await limiter.close();
+    await exporting?.close();
     throw error;
   }
   const { port } = server.server.address() as AddressInfo;
@@ -151,6 +162,7 @@ async function startOver(database: Database | undefined, config: Config): Promis
       await server.close();
       await observed.close();
       await limiter.close();
+      await exporting?.close();
       await database?.close();
     },
   };

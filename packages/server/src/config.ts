@@ -1,6 +1,7 @@
 import type { DatabaseAddress } from './database/address.js';
 import { readRedisServers, type RedisServer } from './redis-servers.js';
 import { assertFaultless, readSettings, type Reading, type Taking } from './settings/read.js';
+import { otlpOf, type OtlpConfig } from './settings/otlp.js';
 import { serveSettings } from './settings/serve.js';
 import type { SettingTable } from './settings/setting.js';
 import type { Environment } from './settings/sources.js';
@@ -31,6 +32,8 @@ export interface Config {
   readonly fleetSize: number | undefined;
   /** Refused keys remembered at once; undefined: the library's default. */
   readonly notes: number | undefined;
+  /** Where OpenTelemetry is told; undefined: nowhere. */
+  readonly otlp: OtlpConfig | undefined;
 }
 
 /** Settings of any command. The only reader of the environment. */
@@ -61,7 +64,8 @@ export function configOf({ values, faults: found }: Reading<typeof serveSettings
   const webhook = url === undefined || webhookSecret === undefined ? undefined : { url, secret: webhookSecret };
   const servers = readRedisServers(redis, weight, faults);
   assertFaultless(faults);
-  return { rules, database, cache, webhook, redis: servers, host, httpPort, secret, logLevel, deadlineMs, fleetSize, notes };
+  const otlp = otlpOf(values);
+  return { rules, database, cache, webhook, redis: servers, host, httpPort, secret, logLevel, deadlineMs, fleetSize, notes, otlp };
 }
 
 /** @throws SettingError naming every setting that is faulty */

@@ -1,6 +1,5 @@
 import type { Decision } from 'headgate';
 import { outcomeOf } from './decision-metrics.js';
-import type { Logger } from './logger.js';
 import type { RequestMetrics } from './request-metrics.js';
 import type { TraceContext } from './trace-context.js';
 
@@ -10,7 +9,7 @@ export interface Arrival {
   readonly method: string;
   readonly parent: TraceContext | undefined;
   /** Writes its id into each line. */
-  readonly log: Logger;
+  readonly log: { debug(about: object, text: string): void };
 }
 
 /** Decisions of one request, all its rules together. Times are of `performance.now()`. */
@@ -60,11 +59,18 @@ function logged({ route, method, log }: Arrival): Watching {
   };
 }
 
-/** Watches requests: for metrics, for the log at level debug, for traces where they are configured. */
-export function watchRequests(metrics: RequestMetrics, trace?: Trace): (arrival: Arrival) => Watching {
+export interface WatchOptions {
+  readonly metrics: RequestMetrics;
+  /** Whether each request is a line of the log, at level debug. */
+  readonly lines: boolean;
+  readonly trace: Trace | undefined;
+}
+
+/** Watches requests: for metrics, for the log, for traces where they are configured. */
+export function watchRequests({ metrics, lines, trace }: WatchOptions): (arrival: Arrival) => Watching {
   return (arrival) => {
-    const { route, log } = arrival;
-    const others = [log.isLevelEnabled('debug') ? logged(arrival) : undefined, trace?.(arrival)];
+    const { route } = arrival;
+    const others = [lines ? logged(arrival) : undefined, trace?.(arrival)];
     metrics.began();
     return {
       decided(deciding) {

@@ -48,7 +48,7 @@ export function httpServer({ service, operable, devices, admin, logger, watch }:
     // Fastify's own way would take any text.
     requestIdHeader: false,
     genReqId: ({ headers }) => requestIdOf(headers),
-    childLoggerFactory: (parent, bindings, options, { headers }) => parent.child({ ...bindings, ...traceIn(headers) }, options),
+    childLoggerFactory: (parent, ...[bindings, options, { headers }]) => parent.child({ ...bindings, ...traceIn(headers) }, options),
     bodyLimit: largestBody,
     // Keys in paths; the schemas say how long each may be.
     routerOptions: { maxParamLength: longestParam },

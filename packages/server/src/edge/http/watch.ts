@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Decision } from 'headgate';
-import type { Logger } from '../../observe/logger.js';
 import type { Arrival, Watching } from '../../observe/requests.js';
 import { contextIn } from './request-id.js';
 
@@ -10,7 +9,7 @@ const watched = new WeakMap<FastifyRequest, Watching>();
 export function watchRequests(app: FastifyInstance, watch: (arrival: Arrival) => Watching): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { url: route } = request.routeOptions;
-    const watching = watch({ route, method: request.method, parent: contextIn(request.headers), log: request.log as Logger });
+    const watching = watch({ route, method: request.method, parent: contextIn(request.headers), log: request.log });
     watched.set(request, watching);
     reply.header('x-request-id', request.id);
     // Also where the client has gone before the answer.
