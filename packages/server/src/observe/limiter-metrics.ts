@@ -29,15 +29,17 @@ const counters: Readonly<Record<string, readonly [help: string, read: Read]>> = 
   ],
 };
 
-const gauges: Readonly<Record<string, readonly [help: string, read: Read]>> = {
+/** Of several processes of one server the sum, but the most of what each of them knows of all. */
+const gauges: Readonly<Record<string, readonly [help: string, read: Read, of?: 'max']>> = {
   headgate_notes: ['Notes kept: keys that are refused without asking Redis.', ({ notes }) => notes],
   headgate_local_keys: ['Keys counted in this process: leased or synced.', ({ localKeys }) => localKeys],
   headgate_sync_lag_seconds: [
     'Age of the oldest units counted by sync that Redis was not told of yet.',
     ({ syncLagMs }) => syncLagMs / 1000,
+    'max',
   ],
   headgate_budgets_owing: ['Budgets with units that passed without Redis and are not charged to it yet.', ({ owing }) => owing],
-  headgate_fleet_size: ['Processes that share the counters, as far as is known.', ({ fleet }) => fleet],
+  headgate_fleet_size: ['Processes that share the counters, as far as is known.', ({ fleet }) => fleet, 'max'],
 };
 
 const whys = ['late', 'failed', 'unasked'] as const;
@@ -46,7 +48,10 @@ const whys = ['late', 'failed', 'unasked'] as const;
 export function limiterMetrics(registry: Registry, { stats, shards, mostNotes }: Watched): () => void {
   const registers = [registry];
   const counted = Object.entries(counters).map(([name, [help, read]]) => ({ metric: new Counter({ name, help, registers }), read }));
-  const standing = Object.entries(gauges).map(([name, [help, read]]) => ({ metric: new Gauge({ name, help, registers }), read }));
+  const standing = Object.entries(gauges).map(([name, [help, read, aggregator = 'sum']]) => ({
+    metric: new Gauge({ name, help, aggregator, registers }),
+    read,
+  }));
   new Gauge({ name: 'headgate_notes_limit', help: 'Notes that may be kept at once.', registers }).set(mostNotes);
   const missed = new Counter({
     name: 'headgate_store_missed_total',
@@ -58,6 +63,7 @@ export function limiterMetrics(registry: Registry, { stats, shards, mostNotes }:
     name: 'headgate_shard_available',
     help: 'Whether a shard is asked (1), or left alone for now as it did not answer (0).',
     labelNames: ['shard'] as const,
+    aggregator: 'min',
     registers,
   });
 

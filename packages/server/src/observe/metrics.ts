@@ -1,12 +1,14 @@
 import type { Decision } from 'headgate';
 import type { RedisCall } from 'headgate/redis';
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
 import { callMetrics } from './call-metrics.js';
 import { decisionMetrics } from './decision-metrics.js';
 import { limiterMetrics, type Watched } from './limiter-metrics.js';
 import { requestMetrics, type RequestMetrics } from './request-metrics.js';
 import type { Traffic } from './traffic.js';
 import { trafficMetrics } from './traffic-metrics.js';
+
+export type MetricsJson = MetricObjectWithValues<MetricValue<string>>[];
 
 export interface Metrics {
   readonly requests: RequestMetrics;
@@ -15,8 +17,10 @@ export interface Metrics {
   rulesLoaded(rules: number): void;
   rulesRefused(): void;
   exported(signal: 'metrics' | 'traces', ok: boolean): void;
-  /** All that is counted, up to date. */
-  registry(): Promise<Registry>;
+  /** As it stands; what follows brings it up to date. */
+  readonly registry: Registry;
+  /** As data: for others than Prometheus. */
+  json(): Promise<MetricsJson>;
   text(): Promise<{ contentType: string; text: string }>;
 }
 
@@ -33,17 +37,20 @@ export function createMetrics({ version, ...watched }: MetricsOptions, traffic?:
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  new Gauge({ name: 'headgate_build_info', help: 'Always 1, with the version.', labelNames: ['version'] as const, registers }).set(
-    { version },
-    1,
-  );
+  new Gauge({
+    name: 'headgate_build_info',
+    help: 'Always 1, with the version.',
+    labelNames: ['version'] as const,
+    aggregator: 'first',
+    registers,
+  }).set({ version }, 1);
   const reloads = new Counter({
     name: 'headgate_rules_reload_total',
     help: 'Rules read, by result: ok, or refused (the rules in force stay).',
     labelNames: ['result'] as const,
     registers,
   });
-  const rules = new Gauge({ name: 'headgate_rules', help: 'Rules in force.', registers });
+  const rules = new Gauge({ name: 'headgate_rules', help: 'Rules in force.', aggregator: 'max', registers });
   for (const result of ['ok', 'refused'] as const) reloads.inc({ result }, 0);
   const exports = new Counter({
     name: 'headgate_otlp_exports_total',
@@ -54,10 +61,9 @@ export function createMetrics({ version, ...watched }: MetricsOptions, traffic?:
   const readLimiter = limiterMetrics(registry, watched);
   const countTraffic = traffic && trafficMetrics(registry, traffic);
 
-  async function refreshed(): Promise<Registry> {
+  async function refresh(): Promise<void> {
     await countTraffic?.();
     readLimiter();
-    return registry;
   }
 
   return {
@@ -70,10 +76,14 @@ export function createMetrics({ version, ...watched }: MetricsOptions, traffic?:
     },
     rulesRefused: () => reloads.inc({ result: 'refused' }),
     exported: (signal, ok) => exports.inc({ signal, result: ok ? 'ok' : 'error' }),
-    registry: refreshed,
+    registry,
+    async json() {
+      await refresh();
+      return registry.getMetricsAsJSON();
+    },
     async text() {
-      const { contentType } = registry;
-      return { contentType, text: await (await refreshed()).metrics() };
+      await refresh();
+      return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };
 }

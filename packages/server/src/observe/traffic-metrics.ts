@@ -18,6 +18,7 @@ export function trafficMetrics(registry: Registry, traffic: Traffic): () => Prom
     name: 'headgate_refused_share_of_top',
     help: "Part of the last minute's refusals that the ten keys refused most have.",
     labelNames: ['rule'] as const,
+    aggregator: 'average',
     registers,
   });
 

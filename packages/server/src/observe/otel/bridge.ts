@@ -10,7 +10,8 @@ import {
   type MetricData,
   type MetricProducer,
 } from '@opentelemetry/sdk-metrics';
-import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client';
+import type { MetricObjectWithValues, MetricValue } from 'prom-client';
+import type { MetricsJson } from '../metrics.js';
 import { attributeOf, otelNameOf, type OtelName } from './names.js';
 
 type Told = MetricObjectWithValues<MetricValue<string> & { readonly metricName?: string }>;
@@ -90,19 +91,18 @@ function merged(metrics: readonly MetricData[]): MetricData[] {
 }
 
 export interface BridgeOptions {
-  readonly registry: () => Promise<Registry>;
+  readonly json: () => Promise<MetricsJson>;
   readonly resource: Resource;
   readonly scope: InstrumentationScope;
 }
 
 /** The metrics of the registry as OpenTelemetry has them: counted once, told twice. */
-export function registryBridge({ registry, resource, scope }: BridgeOptions): MetricProducer {
+export function registryBridge({ json, resource, scope }: BridgeOptions): MetricProducer {
   const startTime = hrTime(0);
   return {
     async collect(): Promise<CollectionResult> {
-      const all = (await (await registry()).getMetricsAsJSON()) as Told[];
       const times = { startTime, endTime: timeInputToHrTime(new Date()) };
-      const metrics = merged(all.flatMap((told) => metricOf(told, times) ?? []));
+      const metrics = merged((await json()).flatMap((told: Told) => metricOf(told, times) ?? []));
       return { resourceMetrics: { resource, scopeMetrics: [{ scope, metrics }] }, errors: [] };
     },
   };

@@ -81,7 +81,7 @@ export function startExport(options: ExportOptions): Exporting {
     exporter: told(new OTLPMetricExporter(to('metrics')), 'metrics', options),
     exportIntervalMillis: otlp.intervalMs,
     exportTimeoutMillis: Math.min(exportMs, otlp.intervalMs),
-    metricProducers: [registryBridge({ registry: metrics.registry, resource, scope })],
+    metricProducers: [registryBridge({ json: metrics.json, resource, scope })],
   });
   const meters = new MeterProvider({ resource, readers: [reader] });
   const spans = new BatchSpanProcessor(told(new OTLPTraceExporter(to('traces')), 'traces', options), {
