@@ -48,8 +48,8 @@ const whys = ['late', 'failed', 'unasked'] as const;
 export function limiterMetrics(registry: Registry, { stats, shards, mostNotes }: Watched): () => void {
   const registers = [registry];
   const counted = Object.entries(counters).map(([name, [help, read]]) => ({ metric: new Counter({ name, help, registers }), read }));
-  const standing = Object.entries(gauges).map(([name, [help, read, aggregator = 'sum']]) => ({
-    metric: new Gauge({ name, help, aggregator, registers }),
+  const standing = Object.entries(gauges).map(([name, [help, read, aggregator]]) => ({
+    metric: new Gauge({ name, help, aggregator: aggregator ?? 'sum', registers }),
     read,
   }));
   new Gauge({ name: 'headgate_notes_limit', help: 'Notes that may be kept at once.', registers }).set(mostNotes);

@@ -58,6 +58,7 @@ export function createMetrics({ version, ...watched }: MetricsOptions, traffic?:
     labelNames: ['signal', 'result'] as const,
     registers,
   });
+  for (const signal of ['metrics', 'traces'] as const) for (const result of ['ok', 'error'] as const) exports.inc({ signal, result }, 0);
   const readLimiter = limiterMetrics(registry, watched);
   const countTraffic = traffic && trafficMetrics(registry, traffic);
 

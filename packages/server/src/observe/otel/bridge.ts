@@ -20,15 +20,15 @@ interface Times {
   readonly endTime: HrTime;
 }
 
-const attributesOf = (labels: MetricValue<string>['labels'], more: OtelName['attributes']): Record<string, string> => ({
+const attributesOf = (labels: MetricValue<string>['labels'], named: OtelName): Record<string, string> => ({
   ...Object.fromEntries(
-    Object.entries(labels).flatMap(([label, value]) => (value === undefined ? [] : [[attributeOf(label), String(value)]])),
+    Object.entries(labels).flatMap(([label, value]) => (value === undefined ? [] : [[attributeOf(label, named), String(value)]])),
   ),
-  ...more,
+  ...named.attributes,
 });
 
-function numbers({ values }: Told, times: Times, more: OtelName['attributes']): DataPoint<number>[] {
-  return values.map(({ labels, value }) => ({ ...times, attributes: attributesOf(labels, more), value }));
+function numbers({ values }: Told, times: Times, named: OtelName): DataPoint<number>[] {
+  return values.map(({ labels, value }) => ({ ...times, attributes: attributesOf(labels, named), value }));
 }
 
 interface Filling {
@@ -40,7 +40,7 @@ interface Filling {
 }
 
 /** Prometheus tells a histogram as one value for each bucket, of all that is below its bound. */
-function histograms({ name, values }: Told, times: Times): DataPoint<Histogram>[] {
+function histograms({ name, values }: Told, times: Times, named: OtelName): DataPoint<Histogram>[] {
   const fillings = new Map<string, Filling>();
   for (const { labels: all, value, metricName = '' } of values) {
     const { le, ...labels } = all as Record<string, string | number>;
@@ -56,7 +56,7 @@ function histograms({ name, values }: Told, times: Times): DataPoint<Histogram>[
   }
   return [...fillings.values()].map(({ labels, bounds, cumulative, sum, count }) => ({
     ...times,
-    attributes: attributesOf(labels, undefined),
+    attributes: attributesOf(labels, named),
     value: { buckets: { boundaries: bounds, counts: cumulative.map((upTo, at) => upTo - (cumulative[at - 1] ?? 0)) }, sum, count },
   }));
 }
@@ -69,11 +69,11 @@ function metricOf(told: Told, times: Times): MetricData | undefined {
   // Of the types of prom-client as they are at run time: words.
   switch (told.type as unknown) {
     case 'histogram':
-      return { ...common, dataPointType: DataPointType.HISTOGRAM, dataPoints: histograms(told, times) };
+      return { ...common, dataPointType: DataPointType.HISTOGRAM, dataPoints: histograms(told, times, named) };
     case 'counter':
-      return { ...common, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints: numbers(told, times, named.attributes) };
+      return { ...common, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints: numbers(told, times, named) };
     case 'gauge':
-      return { ...common, dataPointType: DataPointType.GAUGE, dataPoints: numbers(told, times, named.attributes) };
+      return { ...common, dataPointType: DataPointType.GAUGE, dataPoints: numbers(told, times, named) };
     default:
       return undefined;
   }

@@ -24,8 +24,13 @@ const conventional: Readonly<Record<string, OtelName>> = {
   ),
 };
 
-/** The sum of two that are there. */
-const superfluous = new Set(['process_cpu_seconds_total']);
+/** Sums of others that are there. */
+const superfluous = new Set([
+  'process_cpu_seconds_total',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]);
 
 const units: Readonly<Record<string, string>> = { seconds: 's', bytes: 'By', ratio: '1' };
 
@@ -49,5 +54,5 @@ const attributes: Readonly<Record<string, string>> = {
   space: 'v8js.heap.space.name',
 };
 
-/** What a label is called as an attribute: by the conventions, else in our namespace. */
-export const attributeOf = (label: string): string => attributes[label] ?? `headgate.${label}`;
+/** What a label is called as an attribute: by the conventions, else in the namespace of its metric. */
+export const attributeOf = (label: string, { name }: OtelName): string => attributes[label] ?? `${name.split('.', 1)[0] ?? ''}.${label}`;
