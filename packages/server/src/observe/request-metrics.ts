@@ -11,16 +11,36 @@ export interface RequestMetrics {
 /** Stands for the route of a request that met none. */
 const noRoute = '(none)';
 
-/** Requests over HTTP. Routes are patterns, so they are as many as the program has. */
+/** Classes of statuses, from 1xx on. */
+const classes = 5;
+
+/**
+ * Requests over HTTP. Routes are patterns, so they are as many as the program has. Counted in numbers of our own, as decisions are; the registry
+ * takes them over when it is read.
+ */
 export function requestMetrics(registry: Registry): RequestMetrics {
   const registers = [registry];
-  const requests = new Counter({
+  const byRoute = new Map<string, Float64Array>();
+  let inFlight = 0;
+  new Counter({
     name: 'headgate_http_requests_total',
     help: 'Requests answered or given up, by route (a pattern) and status (2xx, 3xx, 4xx, 5xx).',
     labelNames: ['route', 'status'] as const,
     registers,
+    collect() {
+      this.reset();
+      for (const [route, counts] of byRoute)
+        for (const [at, count] of counts.entries()) if (count > 0) this.inc({ route, status: `${at + 1}xx` }, count);
+    },
   });
-  const inFlight = new Gauge({ name: 'headgate_http_requests_in_flight', help: 'Requests that are not answered yet.', registers });
+  new Gauge({
+    name: 'headgate_http_requests_in_flight',
+    help: 'Requests that are not answered yet.',
+    registers,
+    collect() {
+      this.set(inFlight);
+    },
+  });
   const decisions = new Histogram({
     name: 'headgate_decision_duration_seconds',
     help: 'Time in which a request was decided, all its rules together, by route (a pattern).',
@@ -29,10 +49,18 @@ export function requestMetrics(registry: Registry): RequestMetrics {
     registers,
   });
   return {
-    began: () => inFlight.inc(),
+    began() {
+      inFlight += 1;
+    },
     ended(route = noRoute, status) {
-      inFlight.dec();
-      requests.inc({ route, status: `${Math.floor(status / 100)}xx` });
+      inFlight -= 1;
+      let counts = byRoute.get(route);
+      if (counts === undefined) {
+        counts = new Float64Array(classes);
+        byRoute.set(route, counts);
+      }
+      const at = Math.floor(status / 100) - 1;
+      counts[at] = (counts[at] ?? 0) + 1;
     },
     decided: (route = noRoute, ms) => decisions.observe({ route }, ms / 1000),
   };
