@@ -30,8 +30,8 @@ export interface MetricsOptions extends Watched {
 }
 
 /**
- * Prometheus metrics in a registry of their own, with those of the traffic if it is watched. Labels have only values that configuration or the program bounds (outcomes, sources,
- * shards, patterns of routes) or, as rules come and go, a number.
+ * Prometheus metrics in a registry of their own, with those of the traffic if it is watched. Labels have only values that configuration or
+ * the program bounds (outcomes, sources, shards, patterns of routes) or, as rules come and go, a number.
  */
 export function createMetrics({ version, ...watched }: MetricsOptions, traffic?: Traffic): Metrics {
   const registry = new Registry();

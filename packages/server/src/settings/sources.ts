@@ -23,9 +23,8 @@ function fromOwnFile(variable: string, path: string, faults: string[]): string |
 }
 
 /**
- * What is given for a setting: by its flag, else its variable, else the file that `..._FILE` names, else the settings file, else
- * by a variable of the field's own. Empty is absent, but for
- * secrets: nobody sets those for nothing.
+ * What is given for a setting: by its flag, else its variable, else the file that `..._FILE` names, else the settings file, else by a variable of
+ * the field's own. Empty is absent, but for secrets: nobody sets those for nothing.
  */
 export function givenFor(
   { name, takes, scope, split, standard }: Setting<unknown>,
