@@ -126,6 +126,8 @@ export function createLimiter<const Name extends string>(options: LimiterOptions
           localDropped: 0,
           owing: 0,
           uncharged: 0,
+          missed: { late: 0, failed: 0, unasked: 0 },
+          syncLagMs: 0,
           fleet: 1,
           unavailable: [],
         }),

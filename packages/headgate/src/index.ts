@@ -7,6 +7,7 @@ export type {
   CheckRequest,
   Limiter,
   LimiterStats,
+  MissedCalls,
   PortableReceipt,
   Reservation,
   SetUsedOptions,

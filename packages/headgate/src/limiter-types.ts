@@ -58,6 +58,13 @@ export interface PortableReceipt extends Receipt {
   readonly onceId: string;
 }
 
+/** Why the store did not answer: not by the deadline, the call failed, or it was not asked as it was away. */
+export interface MissedCalls {
+  readonly late: number;
+  readonly failed: number;
+  readonly unasked: number;
+}
+
 /** A limiter's own doings since it was made, and how it stands now; over all that `withRules` made from it. */
 export interface LimiterStats {
   /** Checks decided, a group's each for itself. */
@@ -82,6 +89,10 @@ export interface LimiterStats {
   readonly owing: number;
   /** Units that passed without the store and will not be charged, as too many budgets owed at once. */
   readonly uncharged: number;
+  /** Calls that the store did not answer in time, by why: each for a check, a group, or what was counted here. */
+  readonly missed: MissedCalls;
+  /** How old the oldest units are that were counted by sync and not told to the store yet, in milliseconds; 0 if there are none. */
+  readonly syncLagMs: number;
   /** Processes that share the store, as far as is known; 1 for the memory store. */
   readonly fleet: number;
   /** Shards that are asked no more for now, by name; `'store'` if there is only one. */

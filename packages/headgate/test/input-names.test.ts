@@ -114,7 +114,7 @@ describe('options that do not exist', () => {
       'redisStore',
       'keyPrefix',
       () => redisStore(wrong({ client: {}, keyPrefix: 'a' })),
-      'known options: client, clients, weights, prefix, keySecret',
+      'known options: client, clients, weights, prefix, keySecret, onCall',
     ],
     ['rule "a"', 'windowMS', () => createLimiter({ rules: { a: wrong({ limit, windowMS: 5 }) } }), 'known options: limit, mode'],
     ['rule "a"', 'Plans', () => createLimiter({ rules: { a: wrong({ limit, Plans: {} }) } }), 'did you mean "plans"?'],

@@ -111,6 +111,7 @@ describe('limiters, rules and stores that cannot work', () => {
         '1 to 64 characters',
       );
     }
+    await expectConfigError(() => redisStore({ client: {}, onCall: wrong('yes') }), 'HEADGATE_BAD_OPTION', 'redisStore.onCall', 'yes');
     const error = await thrownBy(() => redisStore({ client: {}, keySecret: 'too short' }));
     expect(error).toMatchObject({ code: 'HEADGATE_BAD_OPTION' });
     expect(error.message).toContain('at least 16 characters');

@@ -9,6 +9,8 @@ import { observation } from './observation.js';
 import { logEvents } from './observe/events.js';
 import { createLogger, type Logger } from './observe/logger.js';
 import { createMetrics, type Metrics } from './observe/metrics.js';
+import type { Exporting } from './observe/otel/export.js';
+import { watchRequests } from './observe/requests.js';
 import { createTraffic } from './observe/traffic.js';
 import { opened, type Opened } from './opened.js';
 import { openRedis } from './redis.js';
@@ -88,6 +90,14 @@ async function openStored({ database: address, cache }: Config): Promise<Databas
   };
 }
 
+/** Loaded only where it is configured: most servers are looked at by Prometheus. */
+async function startExporting(of: { config: Config; metrics: Metrics; logger: Logger }): Promise<Exporting | undefined> {
+  const { otlp } = of.config;
+  if (otlp === undefined) return undefined;
+  const { startExport } = await import('./observe/otel/export.js');
+  return startExport({ otlp, version: ownVersion(), ...of });
+}
+
 interface Starting {
   readonly config: Config;
   readonly logger: Logger;
@@ -101,7 +111,7 @@ async function startAll({ config, logger, all, colleagues, bounds }: Starting): 
   if (database !== undefined) all.add('the database', database.close);
   const source =
     database === undefined ? await fileSource(config.rules ?? sampleRules) : await databaseSource({ database, cache: config.cache });
-  const store = config.redis.length === 0 ? memoryStore() : openRedis(config.redis);
+  const store = config.redis.length === 0 ? memoryStore() : openRedis(config.redis, { onCall: (call) => metrics.called(call) });
   all.add('the store', () => store.close());
   const limiter = createLimiter({
     store,
@@ -117,7 +127,10 @@ async function startAll({ config, logger, all, colleagues, bounds }: Starting): 
   const secret = config.secret ?? randomBytes(32).toString('base64url');
   const traffic = createTraffic({ secret });
   const names = shards?.map(({ name }) => name) ?? (store.local ? [] : ['store']);
-  const metrics = createMetrics({ stats: limiter.stats, shards: names, rules: source.state }, traffic);
+  const mostNotes = store.local ? 0 : (config.notes ?? 100_000);
+  const metrics = createMetrics({ stats: limiter.stats, shards: names, mostNotes, rules: source.state, version: ownVersion() }, traffic);
+  const exporting = await startExporting({ config, metrics, logger });
+  if (exporting !== undefined) all.add('the export of metrics and traces', exporting.close);
   let inForce: InForce = { ...source.rules, limiter };
 
   function accept({ rules, planOf }: Excepted, { changed, faults, warnings }: Notice): void {
@@ -166,6 +179,7 @@ async function startAll({ config, logger, all, colleagues, bounds }: Starting): 
     version: ownVersion(),
     ...{ config, logger, metrics, opened: all },
     ...(bounds && { bounds }),
+    watch: watchRequests({ metrics: metrics.requests, lines: logger.isLevelEnabled('debug'), trace: exporting?.trace }),
     metricsText: colleagues?.metricsOfAll(metrics) ?? metrics.text,
     // Who started this process has made room for it.
     ownsSocket: colleagues !== undefined,

@@ -1,6 +1,7 @@
 import type { DatabaseAddress } from './database/address.js';
 import { readRedisServers, type RedisServer } from './redis-servers.js';
 import { assertFaultless, readSettings, type Reading, type Taking } from './settings/read.js';
+import { otlpOf, type OtlpConfig } from './settings/otlp.js';
 import { serveSettings } from './settings/serve.js';
 import type { SettingTable } from './settings/setting.js';
 import type { Environment } from './settings/sources.js';
@@ -43,6 +44,8 @@ export interface Config {
   readonly fleetSize: number | undefined;
   /** Refused keys remembered at once; undefined: the library's default. */
   readonly notes: number | undefined;
+  /** Where OpenTelemetry is told; undefined: nowhere. */
+  readonly otlp: OtlpConfig | undefined;
 }
 
 /** Settings of any command. The only reader of the environment. */
@@ -107,6 +110,7 @@ export function configOf({ values, faults: found }: Reading<typeof serveSettings
     ...{ rules, database, cache, webhook, redis: servers, secret, logLevel, deadlineMs, notes },
     fleetSize: processesOf(fleetSize, workers),
     ...{ host, httpPort, socket, opsPort, tls, workers, drainMs, stopWithinMs },
+    otlp: otlpOf(values),
   };
 }
 

@@ -23,7 +23,7 @@ const limit = tokenBucket({ capacity: 100_000, refill: '100000/s' });
 
 /** Checks over a store of its own. The store, not a limiter: a limiter answers by its fallback, and hides what Redis said. */
 function openChecker({ address }: RedisServer, prefix: string): Checker {
-  const store = openRedis([{ name: undefined, address, weight: 1 }], prefix);
+  const store = openRedis([{ name: undefined, address, weight: 1 }], { prefix });
   return {
     async check(key) {
       let timer: NodeJS.Timeout | undefined;

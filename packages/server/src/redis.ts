@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
-import { redisStore } from 'headgate/redis';
+import { redisStore, type RedisStoreOptions } from 'headgate/redis';
 import type { Store } from 'headgate';
 import type { RedisAddress } from './redis-address.js';
 import type { RedisServer } from './redis-servers.js';
@@ -8,8 +8,7 @@ import type { RedisServer } from './redis-servers.js';
  * A store over the Redis, or over several that share the keys. The connections that the store makes for itself are those in use; ours
  * only describe them.
  */
-export function openRedis(servers: readonly RedisServer[], prefix?: string): Store {
-  const own = prefix === undefined ? undefined : { prefix };
+export function openRedis(servers: readonly RedisServer[], own: Pick<RedisStoreOptions, 'prefix' | 'onCall'> = {}): Store {
   const [first] = servers;
   if (first !== undefined && first.name === undefined) return redisStore({ client: describe(first.address), ...own });
   const byName = <T>(of: (server: RedisServer) => T): Record<string, T> =>

@@ -12,7 +12,7 @@ import { followCertificate } from './tls/follow.js';
 import { openCertificate } from './tls/source.js';
 import type { AskReady } from './usecases/ready.js';
 
-export interface Served extends Pick<HttpOptions, 'service' | 'devices' | 'admin' | 'version'> {
+export interface Served extends Pick<HttpOptions, 'service' | 'devices' | 'admin' | 'version' | 'watch'> {
   readonly config: Config;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -41,6 +41,7 @@ export async function startServing({
   askReady,
   opened,
   ownsSocket,
+  watch,
   bounds = httpBounds,
   ...http
 }: Served): Promise<Serving> {
@@ -51,12 +52,13 @@ export async function startServing({
 
   const certificate = tls && (await openCertificate(tls));
   const operable = { ready, metrics: opsPort === undefined ? metricsText : undefined };
-  const app = httpServer({ ...http, operable, logger, isStopping, certificate, bounds });
+  const app = httpServer({ ...http, operable, logger, isStopping, certificate, bounds, watch });
   if (certificate !== undefined) {
     const unfollow = followCertificate({ certificate, server: app.server as unknown as HttpsServer, metrics, logger });
     opened.add('the watch over certificates', unfollow);
   }
-  const opsApp = opsPort === undefined ? undefined : opsServer({ operable: { ready, metrics: metricsText }, logger, isStopping, bounds });
+  const opsApp =
+    opsPort === undefined ? undefined : opsServer({ operable: { ready, metrics: metricsText }, logger, isStopping, bounds, watch });
   const ops = opsApp && (await listen(opsApp, { host, port: opsPort ?? 0 }));
   if (ops !== undefined) opened.add('the port for operators', () => ops.stop(0));
 

@@ -4,7 +4,7 @@ import { createMetrics } from '../src/observe/metrics.js';
 import { otherRules } from '../src/observe/rule-labels.js';
 import { allowed, bytesInUse, refused, watched } from './support/traffic.js';
 
-const idle = { stats: createLimiter({ rules: {} }).stats, shards: [] };
+const idle = { stats: createLimiter({ rules: {} }).stats, shards: [], mostNotes: 0, version: '1.2.3' };
 
 /** Lines of the metrics whose names begin so. */
 async function lines({ text }: ReturnType<typeof createMetrics>, name: string): Promise<string[]> {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import { StoreError } from '../errors.js';
+import type { MissedCalls } from '../limiter-types.js';
 import { createMemoryStore } from '../stores/memory.js';
 import { receiptOf } from '../stores/outcome.js';
 import { attempt } from '../stores/attempt.js';
@@ -33,6 +34,8 @@ export interface GuardedStore extends Store {
   owing(): number;
   /** Units that will never be charged, as there were too many budgets to keep in mind. */
   lost(): number;
+  /** Calls that it did not answer in time so far. */
+  readonly missed: MissedCalls;
 }
 
 const nobody = (): void => undefined;
@@ -124,6 +127,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
   const breakers = new Breakers(store, (state) => onChange(state === 'open' ? 'unavailable' : 'available'));
   const decisions = new Deadlines<Call>(deadlineMs, late);
   const fates: Fates = { answered, failed };
+  const missed = { late: 0, failed: 0, unasked: 0 };
   const verbs = new Deadlines<VerbCall>(verbDeadlineMs, ({ giveUp }) => giveUp());
 
   /** A late answer's reading of the clock is old: local windows would end twice. */
@@ -195,6 +199,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
   function decide(group: Group, asked?: Ticket): Promise<GroupOutcome> {
     const began = nowMs();
     if (isOver(asked) || !breakers.admits(group, began)) {
+      missed.unasked += 1;
       if (asked?.late !== undefined) return Promise.reject(new StoreError('the store is not asked for now'));
       const ours = alone.decide(group);
       alone.owe(group, ours);
@@ -229,6 +234,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
 
   function late(call: Call): void {
     breakers.failure(call.group, call.began, nowMs());
+    missed.late += 1;
     answerAlone(call, new StoreError(`the store did not answer within ${deadlineMs} ms`));
   }
 
@@ -237,6 +243,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
     const foreign = isForeign(error);
     if (!call.cancelled) {
       decisions.stop(call);
+      missed.failed += 1;
       if (foreign) breakers.success(group);
       else breakers.failure(group, began, nowMs());
       answerAlone(call, error);
@@ -338,5 +345,6 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
     available: () => !breakers.open,
     owing: () => ledger.size,
     lost: () => ledger.lost,
+    missed,
   };
 }

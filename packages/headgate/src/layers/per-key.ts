@@ -43,6 +43,11 @@ export class PerKey<T extends { readonly check: Check }> {
     if (keys.size === 0) this.#rules.delete(rule);
   }
 
+  /** Without a list of them. */
+  forEach(look: (item: T) => void): void {
+    for (const keys of this.#rules.values()) for (const items of keys.values()) items.forEach(look);
+  }
+
   all(): T[] {
     return [...this.#rules.values()].flatMap((keys) => [...keys.values()].flat());
   }

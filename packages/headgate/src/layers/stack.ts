@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import type { OnEvent } from '../events.js';
 import { sizeOf } from '../limit.js';
-import type { LimiterStats } from '../limiter-types.js';
+import type { LimiterStats, MissedCalls } from '../limiter-types.js';
 import type { Rule } from '../rule.js';
 import { shardedStore } from '../stores/sharded.js';
 import type { Store } from '../stores/store.js';
 import { fleet } from './fleet.js';
-import { guard, type GuardOptions } from './guard.js';
+import { guard, type GuardedStore, type GuardOptions } from './guard.js';
 import { Leases } from './leases.js';
 import { localStore } from './local.js';
 import { notes, type NotedStore } from './notes.js';
@@ -79,6 +79,12 @@ function layoutOf(name: string | undefined, shards: Store['shards']): string {
   return createHash('sha256').update(spread).digest('base64url').slice(0, 16);
 }
 
+function missedBy(guards: readonly GuardedStore[]): MissedCalls {
+  const sum = { late: 0, failed: 0, unasked: 0 };
+  for (const { missed } of guards) for (const why of ['late', 'failed', 'unasked'] as const) sum[why] += missed[why];
+  return sum;
+}
+
 /** Puts the layers around a store: notes, then leases and sync, then for each shard a guard with its own breaker and heartbeat. */
 export function layersOver({ store, deadlineMs, fleetSize, mostNotes, mostLocal, clock, onEvent, onLost }: StackOptions): Stack {
   let rules: ReadonlyMap<string, Rule> = new Map();
@@ -129,6 +135,8 @@ export function layersOver({ store, deadlineMs, fleetSize, mostNotes, mostLocal,
       localDropped: leases.dropped + sync.dropped,
       uncharged: guards.reduce((sum, { store: { lost } }) => sum + lost(), 0),
       owing: guards.reduce((sum, { store: { owing } }) => sum + owing(), 0),
+      missed: missedBy(guards.map(({ store }) => store)),
+      syncLagMs: sync.lagUs() / 1000,
       fleet: processes.size(),
       unavailable: guards.filter(({ store: { available } }) => !available()).map(({ name }) => name),
     }),

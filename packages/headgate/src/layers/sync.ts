@@ -44,6 +44,16 @@ export class Sync implements LocalCounter {
     return this.#tallies.size;
   }
 
+  /** How old the oldest units are that were not told yet, in microseconds. Looks at every key. */
+  lagUs(): number {
+    const now = this.#options.clock.nowUs();
+    let since = now;
+    this.#tallies.forEach((tally) => {
+      since = Math.min(since, tally.untoldSince ?? now);
+    });
+    return now - since;
+  }
+
   take(check: Check, now: number): GroupOutcome | undefined {
     const tally = this.#tallies.only(check);
     if (tally === undefined || !isOf(tally, check)) return undefined;

@@ -45,6 +45,9 @@ export class Tally {
   #isTelling = false;
   /** Of those not told, the ones that were told before without an answer: a late one may come. */
   #inDoubt = 0;
+  /** When the oldest of those were taken, by our clock. */
+  #unsentSince = 0;
+  #tellingSince = 0;
   /** Units taken here that the store's last answer does not know of. */
   #unknown = 0;
   /** How many units may be unknown. */
@@ -86,6 +89,12 @@ export class Tally {
     return this.#unsent;
   }
 
+  /** When the oldest units were taken that the store does not know of; undefined if there are none. */
+  get untoldSince(): number | undefined {
+    if (this.#telling > 0) return this.#tellingSince;
+    return this.#unsent > 0 ? this.#unsentSince : undefined;
+  }
+
   get isStopped(): boolean {
     return this.#stopped;
   }
@@ -103,6 +112,7 @@ export class Tally {
     const free = this.#share - this.#unknown;
     // What the store is deciding may take from the same units.
     if (cost <= free - this.underWay) {
+      if (this.#unsent === 0) this.#unsentSince = now;
       this.#unsent += cost;
       this.#unknown += cost;
       return this.#outcome(cost, cost, now);
@@ -172,6 +182,7 @@ export class Tally {
     this.#unsent = 0;
     this.#inDoubt = 0;
     this.#telling = units;
+    this.#tellingSince = this.#unsentSince;
     this.#isTelling = true;
     this.#nextAt = now + this.intervalUs;
     return { units, windowEnd: this.#windowEnd, at: now };
@@ -213,6 +224,7 @@ export class Tally {
     this.#isAway = isAway;
     if (this.#telling !== units || this.#stale) return;
     this.#telling = 0;
+    if (units > 0) this.#unsentSince = this.#tellingSince;
     this.#unsent += units - Math.min(units, this.#unwanted);
     this.#unwanted = 0;
     this.#inDoubt = isAway ? units : 0;

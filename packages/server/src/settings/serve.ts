@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { readDatabaseUrl, showDatabase, type DatabaseAddress } from '../database/address.js';
 import { readRedisUrl, showRedisAddress } from '../redis-address.js';
 import { nameIn, splitServers, splitWeights } from '../redis-servers.js';
+import { otlpSettings } from './otlp.js';
 import {
   choiceOr,
   durationOr,
@@ -191,5 +192,6 @@ export const serveSettings = {
     help: 'secret of all ids, at least 16 characters, the same on all servers',
     fallback: 'a random one',
   }),
+  ...otlpSettings,
   logLevel: choiceOr({ name: 'log-level', placeholder: 'LEVEL', oneOf: levels, usual: 'info', help: levels.join(', ') }),
 };

@@ -19,6 +19,8 @@ export interface Setting<T> {
   readonly fallback: string;
   /** Secrets have no flag, as a command line is seen by everybody on the machine; what is said anew each time has only a flag. */
   readonly scope: 'anywhere' | 'flag' | 'secret';
+  /** A variable of the field's own that counts where nothing of ours is given. */
+  readonly standard?: string;
   /** The command cannot do without: an example. */
   readonly needed?: string;
   /** Values that must be one of these, for completion. */
@@ -154,6 +156,21 @@ export const durationOr = (words: Omit<Words, 'fallback'> & DurationRange & { re
     ...words,
     fallback: words.usual,
     read: (given, faults) => readDuration(given, words, faults) ?? msOf(words.usual),
+  });
+
+/** A part of a whole: 0 to 1. */
+export const partOr = (words: Omit<Words, 'fallback'> & { readonly usual: number }): Setting<number> =>
+  setting({
+    placeholder: 'PART',
+    ...words,
+    fallback: String(words.usual),
+    read(given, faults) {
+      const text = last(given);
+      if (text === undefined) return words.usual;
+      if (/^(0|1|0?\.\d{1,9}|1\.0{1,9})$/.test(text)) return Number(text);
+      faults.push(`${given.where}: expected a part from 0 to 1, such as 0.01; got ${JSON.stringify(text)}`);
+      return words.usual;
+    },
   });
 
 export const choiceOr = <const T extends string>(

@@ -23,10 +23,14 @@ function fromOwnFile(variable: string, path: string, faults: string[]): string |
 }
 
 /**
- * What is given for a setting: by its flag, else its variable, else the file that `..._FILE` names, else the settings file. Empty is absent, but for
- * secrets: nobody sets those for nothing.
+ * What is given for a setting: by its flag, else its variable, else the file that `..._FILE` names, else the settings file, else by a variable of
+ * the field's own. Empty is absent, but for secrets: nobody sets those for nothing.
  */
-export function givenFor({ name, takes, scope, split }: Setting<unknown>, { flags, env, file }: Sources, faults: string[]): Given {
+export function givenFor(
+  { name, takes, scope, split, standard }: Setting<unknown>,
+  { flags, env, file }: Sources,
+  faults: string[],
+): Given {
   const variable = variableOf(name);
   const [flag, ownFile] = [`--${name}`, `${variable}_FILE`];
   const keepsEmpty = scope !== 'anywhere' || takes === 'switch';
@@ -43,5 +47,7 @@ export function givenFor({ name, takes, scope, split }: Setting<unknown>, { flag
   }
   const inFile = file?.values.get(name);
   if (file !== undefined && inFile !== undefined) return filled(`${file.name}: ${name}`, inFile);
+  const others = standard === undefined ? undefined : env[standard];
+  if (standard !== undefined && others !== undefined && others !== '') return filled(standard, split(others));
   return { where: scope === 'secret' ? variable : flag, texts: [] };
 }

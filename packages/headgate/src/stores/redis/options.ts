@@ -46,13 +46,14 @@ function readServers({ client, clients, weights = {} }: RedisStoreOptions): Serv
 
 /** The options of `redisStore`, read and checked. */
 export function readOptions(options: RedisStoreOptions): { prefix: string; encode: (key: string) => string; servers: Server[] } {
-  rejectUnknownOptions('redisStore', options, ['client', 'clients', 'weights', 'prefix', 'keySecret']);
-  const { prefix = 'hg', keySecret } = options;
+  rejectUnknownOptions('redisStore', options, ['client', 'clients', 'weights', 'prefix', 'keySecret', 'onCall']);
+  const { prefix = 'hg', keySecret, onCall } = options;
   if (typeof prefix !== 'string' || prefix === '' || prefix.length > 64 || !prefix.isWellFormed()) {
     throw bad(`prefix: expected text of 1 to 64 characters; got ${show(prefix)}`);
   }
   if (keySecret !== undefined && (typeof keySecret !== 'string' || keySecret.length < 16)) {
     throw bad('keySecret: expected text of at least 16 characters (the value is not shown)');
   }
+  if (onCall !== undefined && typeof onCall !== 'function') throw bad(`onCall: expected a function of one call; got ${show(onCall)}`);
   return { prefix, encode: keySecret === undefined ? encodeKey : keyedEncoder(keySecret), servers: readServers(options) };
 }

@@ -14,6 +14,7 @@ import { keyFormat } from './keys.js';
 import { readOptions } from './options.js';
 import { defineScripts } from './scripts.js';
 import { slotOf } from './slot.js';
+import { timed, type RedisCall } from './timed.js';
 import { decode, encode, kindNumber, type Verdict } from './wire.js';
 
 /** Options of {@link redisStore}. */
@@ -35,6 +36,8 @@ export interface RedisStoreOptions {
   readonly prefix?: string;
   /** Replaces keys by a short HMAC under this secret (at least 16 characters), so that addresses cannot be read out of Redis. */
   readonly keySecret?: string;
+  /** Told of each script call that decides, which may carry many checks: for metrics. A call that never comes back is not told of. */
+  readonly onCall?: (call: RedisCall) => void;
 }
 
 /** What only tests set: the scripts' text, to replace the line that reads the clock. */
@@ -66,9 +69,10 @@ export function redisStore(options: RedisStoreOptions): Store {
 /** `redisStore` with what only tests set. */
 export function createRedisStore(options: RedisStoreOptions, internals: RedisStoreInternals = {}): Store {
   const { prefix, encode, servers } = readOptions(options);
+  const { onCall } = options;
   const [only] = servers;
   if (options.clients === undefined && only !== undefined)
-    return oneRedis({ adapter: resolveAdapter(only.client), prefix, encode }, internals);
+    return oneRedis({ name: 'store', adapter: resolveAdapter(only.client), prefix, encode, onCall }, internals);
   const shards: { name: string; weight: number; adapter: RedisAdapter }[] = [];
   try {
     for (const { name, client, weight, where } of servers) shards.push({ name, weight, adapter: resolveAdapter(client, where) });
@@ -78,18 +82,21 @@ export function createRedisStore(options: RedisStoreOptions, internals: RedisSto
     throw error;
   }
   return shardedStore(
-    shards.map(({ name, weight, adapter }) => ({ name, weight, store: oneRedis({ adapter, prefix, encode }, internals) })),
+    shards.map(({ name, weight, adapter }) => ({ name, weight, store: oneRedis({ name, adapter, prefix, encode, onCall }, internals) })),
   );
 }
 
 /** One server, or one cluster. */
 interface OneRedis {
+  /** As it is called where calls are told of. */
+  readonly name: string;
   readonly adapter: RedisAdapter;
   readonly prefix: string;
   readonly encode: (key: string) => string;
+  readonly onCall: RedisStoreOptions['onCall'];
 }
 
-function oneRedis({ adapter, prefix, encode: encodeTag }: OneRedis, { editScript }: RedisStoreInternals): Store {
+function oneRedis({ name, adapter, prefix, encode: encodeTag, onCall }: OneRedis, { editScript }: RedisStoreInternals): Store {
   const scripts = defineScripts(editScript);
   const format = keyFormat(prefix, encodeTag);
   const clock = systemClock();
@@ -141,7 +148,7 @@ function oneRedis({ adapter, prefix, encode: encodeTag }: OneRedis, { editScript
   }
 
   const laneOf = (group: Group): string => (group.checks[0] ? slot(group.checks[0]) : '');
-  const batch = new Batch({ adapter, run, ...(clustered && { laneOf }) });
+  const batch = new Batch({ adapter, run: timed(run, name, onCall), ...(clustered && { laneOf }) });
 
   /** Runs what is not a decision: the user's error is a StoreError, whatever the client throws. */
   async function ask<T>(what: string, call: () => Promise<T>): Promise<T> {

@@ -7,6 +7,7 @@ import type { Service } from '../../usecases/service.js';
 import { bodyProblems, decisionAnswer, decisionJson, groupBody, limitFields, singleBody } from './bodies.js';
 import { reading, type Endpoint } from './endpoint.js';
 import { readBody } from './errors.js';
+import { deciding } from './watch.js';
 
 /** A 200 tells of limits, but its own retry is nobody's: `Retry-After` stays in the body. */
 function tellLimits(reply: FastifyReply, answers: readonly Answered[]): void {
@@ -15,7 +16,7 @@ function tellLimits(reply: FastifyReply, answers: readonly Answered[]): void {
 }
 
 /** Exactly the fields that were sent: an absent option is not one that is undefined. */
-const request = ({ rule, key, cost, plan }: z.infer<typeof singleBody>): CheckRequest => ({
+const checkOf = ({ rule, key, cost, plan }: z.infer<typeof singleBody>): CheckRequest => ({
   rule,
   key,
   ...(cost === undefined ? undefined : { cost }),
@@ -24,7 +25,7 @@ const request = ({ rule, key, cost, plan }: z.infer<typeof singleBody>): CheckRe
 
 function readChecks(body: unknown): CheckRequest[] {
   const several = typeof body === 'object' && body !== null && 'checks' in body;
-  return several ? readBody(groupBody, body).checks.map(request) : [request(readBody(singleBody, body))];
+  return several ? readBody(groupBody, body).checks.map(checkOf) : [checkOf(readBody(singleBody, body))];
 }
 
 const oneAnswer = z.object({ allowed: z.boolean(), decision: decisionAnswer });
@@ -52,8 +53,10 @@ export const checkEndpoints = (service: Service): Endpoint[] => [
     body: z.union([singleBody, groupBody]),
     example,
     answer: groupAnswer,
-    async handle({ body }, reply) {
-      const { allowed, binding, decisions, answers } = await check(service, readChecks(body));
+    async handle(request, reply) {
+      const checks = readChecks(request.body);
+      const decide = () => check(service, checks);
+      const { allowed, binding, decisions, answers } = await deciding(request, decide, (made) => made.answers);
       tellLimits(reply, answers);
       return {
         allowed,
@@ -67,7 +70,7 @@ export const checkEndpoints = (service: Service): Endpoint[] => [
     path: '/v1/peek',
     summary: 'What a check would say now; takes nothing',
     ...reading(singleBody, async (body, reply) => {
-      const answer = await peek(service, request(body));
+      const answer = await peek(service, checkOf(body));
       tellLimits(reply, [answer]);
       return { allowed: answer.decision.allowed, decision: decisionJson(answer.decision) };
     }),
@@ -78,8 +81,9 @@ export const checkEndpoints = (service: Service): Endpoint[] => [
     ...common,
     path: '/v1/reserve',
     summary: 'Takes units whose true cost is known only later: then settle or cancel by `decision.id`. Never settled, they stay taken',
-    ...reading(singleBody, async (body, reply) => {
-      const { decision, id, answer } = await reserve(service, request(body));
+    ...reading(singleBody, async (body, reply, request) => {
+      const decide = () => reserve(service, checkOf(body));
+      const { decision, id, answer } = await deciding(request, decide, (made) => [made.answer]);
       tellLimits(reply, [answer]);
       return { allowed: decision.allowed, decision: decisionJson(decision, id) };
     }),

@@ -38,8 +38,8 @@ export interface Endpoint {
 /** A handler with the body that it reads. */
 export const reading = <B extends z.ZodType>(
   body: B,
-  run: (body: z.infer<B>, reply: FastifyReply) => unknown,
-): Pick<Endpoint, 'body' | 'handle'> => ({ body, handle: (request, reply) => run(readBody(body, request.body), reply) });
+  run: (body: z.infer<B>, reply: FastifyReply, request: FastifyRequest) => unknown,
+): Pick<Endpoint, 'body' | 'handle'> => ({ body, handle: (request, reply) => run(readBody(body, request.body), reply, request) });
 
 /** How Fastify writes a path. */
 export const routePath = (path: string): string => path.replace(/\{\w+\.\.\.\}$/, '*').replaceAll(/\{(\w+)\}/g, ':$1');

@@ -49,13 +49,17 @@ function faultsOf(issue: z.core.$ZodIssue): Faults {
   return issue.keys.map((key) => ({ pointer: pointer([...issue.path, key.slice(0, 128)]), detail: 'unknown field' }));
 }
 
-/** As bytes: of text, Fastify would add a charset, which this media type does not have. */
+/**
+ * As bytes: of text, Fastify would add a charset, which this media type does not have. What the caller cannot mend names the request, by which
+ * the log tells more; as a member of its own, as an `instance` has to be a URI, and there is none to look it up at.
+ */
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  const told = problem.status >= 500 ? { ...problem, requestId: reply.request.id } : problem;
   return reply
     .code(problem.status)
     .header('content-type', problemContentType)
     .header('cache-control', 'no-store')
-    .send(Buffer.from(JSON.stringify(problem)));
+    .send(Buffer.from(JSON.stringify(told)));
 }
 
 /** A problem that says no more than its status, but for details. */

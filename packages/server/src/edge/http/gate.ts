@@ -9,6 +9,7 @@ import { gatePath, hostsAsked, linesAsked } from './asked.js';
 import { limitFields } from './bodies.js';
 import type { Endpoint } from './endpoint.js';
 import { plainProblem, sendProblem } from './errors.js';
+import { deciding } from './watch.js';
 
 /** nginx knows only 401 and 403 from an auth_request, and keeps its connection only if the body is empty and says so. */
 function refuseEmpty(reply: FastifyReply, status: number): FastifyReply {
@@ -32,12 +33,14 @@ export function gateEndpoints(service: Service): Endpoint[] {
     const { headersDistinct: headers } = request.raw;
     const { remoteAddress: socketAddress } = request.socket;
     const trusted = trustsPeer(service.current().rules.trust, socketAddress);
-    const answer = await gate(service, {
+    const question = {
       socketAddress,
       headers,
       lines: linesAsked({ method, url, headers, trusted }),
       hosts: hostsAsked({ headers, trusted }),
-    });
+    };
+    const decide = () => gate(service, question);
+    const answer = await deciding(request, decide, (made) => ('answers' in made ? made.answers : []));
     reply.header('cache-control', 'no-store');
     const asEmpty = /[?&]refuse=403(&|$)/.test(url);
     if ('lacking' in answer) {

@@ -3,6 +3,7 @@ import { forwardedWatch, type DeviceTokens, type Trust } from 'headgate/http';
 import { z } from 'zod';
 import type { Service } from '../../usecases/service.js';
 import type { Logger } from '../../observe/logger.js';
+import type { Arrival, Watching } from '../../observe/requests.js';
 import type { CertificateSource } from '../../tls/source.js';
 import { adminEndpoints, adminPath, type AdminOptions } from './admin/register.js';
 import { boundConnections, boundedOptions, type HttpBounds } from './bounds.js';
@@ -16,12 +17,16 @@ import { sayLastAnswers } from './last-answers.js';
 import { openApiOf } from './openapi.js';
 import { operateEndpoints, type Operable } from './operate.js';
 import { quotasEndpoints } from './quotas.js';
+import { requestIdOf, traceIn } from './request-id.js';
 import { takeBackEndpoints } from './take-back.js';
+import { watchRequests } from './watch.js';
 
 /** What every server of ours has. */
 export interface ServerOptions {
   readonly bounds: HttpBounds;
   readonly logger: Logger;
+  /** Told of each request. */
+  readonly watch: (arrival: Arrival) => Watching;
   /** Whether answers are the last on their connection. */
   readonly isStopping: () => boolean;
   /** With it the server speaks TLS. */
@@ -70,7 +75,7 @@ function withDocument(endpoints: readonly Endpoint[], version: string): Endpoint
 const withoutHost = new BadRequestError([{ pointer: '', detail: 'HTTP/1.1 needs the field Host' }]);
 
 /** A server that answers these endpoints, and problems. */
-function serverOf(endpoints: readonly Endpoint[], { bounds, logger, isStopping, certificate }: ServerOptions): FastifyInstance {
+function serverOf(endpoints: readonly Endpoint[], { bounds, logger, watch, isStopping, certificate }: ServerOptions): FastifyInstance {
   const { http, ...bounded } = boundedOptions(bounds);
   const isMutual = certificate?.isMutual ?? false;
   const https = certificate && { ...http, ...certificate.first.context, requestCert: isMutual, rejectUnauthorized: isMutual };
@@ -79,7 +84,11 @@ function serverOf(endpoints: readonly Endpoint[], { bounds, logger, isStopping, 
     ...(https === undefined ? { http } : { https }),
     loggerInstance: logger,
     // Requests come by the thousand a second; metrics count them.
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    // Fastify's own way would take any text.
+    requestIdHeader: false,
+    genReqId: ({ headers }) => requestIdOf(headers),
+    childLoggerFactory: (parent, ...[bindings, options, { headers }]) => parent.child({ ...bindings, ...traceIn(headers) }, options),
     return503OnClosing: false,
     // A key may be called anything; bodies are read field by field, by schemas.
     onProtoPoisoning: 'ignore',
@@ -94,6 +103,7 @@ function serverOf(endpoints: readonly Endpoint[], { bounds, logger, isStopping, 
   problemErrors(app, methodsOf(endpoints));
   // Only JSON: text/plain would let a page of another origin post without asking.
   app.removeContentTypeParser('text/plain');
+  watchRequests(app, watch);
   sayLastAnswers(app, isStopping);
   app.addHook('onRequest', ({ raw: { headers, httpVersion } }, _reply, done) => {
     done(headers.host === undefined && httpVersion === '1.1' ? withoutHost : undefined);
@@ -124,9 +134,9 @@ export function httpServer({ service, operable, devices, admin, version, ...opti
     version,
   );
   const app = serverOf(endpoints, options);
-  const watch = watchForwarded(service, options.logger);
+  const lookAtForwarded = watchForwarded(service, options.logger);
   app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
-    watch(headers);
+    lookAtForwarded(headers);
     done();
   });
   for (const method of gateMethods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
