@@ -46,7 +46,8 @@ function withoutTools() {
 const manifests = readdirSync(join(root, 'packages'))
   .map((name) => `packages/${name}`)
   .filter((workspace) => readdirSync(join(root, workspace)).includes('package.json'));
-for (const path of ['package.json', 'package-lock.json', '.npmrc', ...manifests.map((workspace) => `${workspace}/package.json`)]) copy(path);
+for (const path of ['package.json', 'package-lock.json', '.npmrc', ...manifests.map((workspace) => `${workspace}/package.json`)])
+  copy(path);
 for (const workspace of shipped) for (const path of published(workspace)) copy(`${workspace}/${path}`);
 withoutTools();
 const only = shipped.flatMap((workspace) => ['--workspace', readJson(`${workspace}/package.json`).name]);
