@@ -46,6 +46,7 @@ function refusal(values: object): string {
   }
 }
 
+const withOperations = { settings: { 'ops-port': 8081 }, shutdown: { waitSeconds: 0 }, serviceMonitor: { enabled: true } };
 const inDatabase = {
   rules: { content: '' },
   secret: { keys: ['secret', 'redis', 'database'] },
@@ -83,7 +84,7 @@ describe('the Helm chart', () => {
     };
     const off = { enabled: false };
     const least = { autoscaling: off, podDisruptionBudget: off, networkPolicy: off, topologyKeys: [], replicas: 1 };
-    const all = [{}, everything, least, inDatabase, { rules: { configMap: 'ours' } }].map(rendered);
+    const all = [{}, everything, least, inDatabase, withOperations, { rules: { configMap: 'ours' } }].map(rendered);
     expect(typeFaults(all.flatMap((texts) => manifestsOf(texts.values())))).toBe('');
   });
 
@@ -95,6 +96,18 @@ describe('the Helm chart', () => {
 
   it('writes whole numbers as they are said, also large ones', () => {
     expect(rendered({ settings: { notes: 1_000_000 } }).get('deployment.yaml')).toMatch(/HEADGATE_NOTES\n *value: "1000000"/);
+  });
+
+  it('asks for health and metrics at a port of their own, where the settings have one', () => {
+    const [deployment, service, monitor] = ['deployment', 'service', 'servicemonitor'].map((name) =>
+      parse(rendered(withOperations).get(`${name}.yaml`) ?? ''),
+    ) as [Manifest, Manifest, Manifest];
+    const [container] = deployment.spec.template.spec.containers;
+    expect(container.ports).toContainEqual({ name: 'ops', containerPort: 8081 });
+    for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) expect(container[probe].httpGet.port).toBe('ops');
+    expect(service.spec.ports).toContainEqual({ name: 'ops', port: 8081, targetPort: 'ops' });
+    expect(monitor.spec.endpoints[0].port).toBe('ops');
+    expect(container.lifecycle).toBeUndefined();
   });
 
   it('mounts no rules where they are in a database, and a ConfigMap of yours where there is one', () => {

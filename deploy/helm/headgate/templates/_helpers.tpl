@@ -38,3 +38,8 @@ HEADGATE_{{ . | upper | replace "-" "_" }}
 {{ include "headgate.name" . }}-rules
 {{- end -}}
 {{- end -}}
+
+{{/* The port of probes and metrics: one of its own, where the settings have one. */}}
+{{- define "headgate.operations" -}}
+{{ hasKey .Values.settings "ops-port" | ternary "ops" "http" }}
+{{- end -}}
