@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, renameSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { aptInstall, mayInstall } from '../support/apt.js';
@@ -30,8 +30,19 @@ function made(name: string, make: (into: string) => string): string {
   const done = make(into);
   chmodSync(done, 0o755);
   renameSync(done, file);
+  rmSync(into, { recursive: true });
   return file;
 }
+
+/** What a test needs and cannot get here, to be said in its title: it is then skipped, but in CI, where it has to fail. */
+function unless(isThere: boolean, what: string): { readonly skip: boolean; readonly title: string } {
+  const skip = !isThere && (process.env['CI'] ?? '') === '';
+  return { skip, title: skip ? ` (skipped: needs ${what})` : '' };
+}
+
+export const helmNeeded = unless(onPath('go') !== undefined || onPath('helm') !== undefined, 'Go or Helm 3');
+export const hadolintNeeded = unless(onPath('python3') !== undefined || onPath('hadolint') !== undefined, 'Python with pip, or hadolint');
+export const systemdNeeded = unless(onPath('systemd-analyze') !== undefined || mayInstall(), 'systemd-analyze');
 
 const needs = (what: string): never => {
   throw new Error(`${what} is not here and cannot be installed from here; install it, then run the tests again`);
