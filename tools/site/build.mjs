@@ -48,15 +48,16 @@ function resolveLink(page, href) {
 function navigation() {
   const index = pages.get('index.md');
   if (index === undefined) throw new Error(`${from}: there is no index.md`);
-  const groups = linksOf(index)
-    .map(({ group, href }) => ({ group, file: posix.normalize(href.split('#')[0] ?? '') }))
-    .filter(({ file }) => pages.has(file) && file !== 'index.md');
   const listed = new Map();
-  for (const { group, file } of groups)
-    if (![...listed.values()].flat().includes(file)) listed.set(group, [...(listed.get(group) ?? []), file]);
-  for (const file of files)
-    if (file !== 'index.md' && ![...listed.values()].flat().includes(file)) faults.push(`${file}: index.md has no link to it`);
-  return [...listed].map(([title, members]) => ({ title, pages: members.map((file) => ({ file, title: pages.get(file).title })) }));
+  const seen = new Set(['index.md']);
+  for (const { group, href } of linksOf(index)) {
+    const file = posix.normalize(href.split('#')[0]);
+    if (!pages.has(file) || seen.has(file)) continue;
+    seen.add(file);
+    listed.set(group, [...(listed.get(group) ?? []), { file, title: pages.get(file).title }]);
+  }
+  for (const file of files) if (!seen.has(file)) faults.push(`${file}: index.md has no link to it`);
+  return [...listed].map(([title, members]) => ({ title, pages: members }));
 }
 
 const groups = navigation();
