@@ -34,6 +34,13 @@ export interface Look<L extends CountedLimit> {
   readonly cost: number;
 }
 
+/** Three numbers of a budget, written over at each take: a new object each would cost the garbage collector more than deciding costs. */
+export interface Cells {
+  a: number;
+  b: number;
+  c: number;
+}
+
 /** Units coming back to a stored state. */
 export interface Back<L extends CountedLimit, S> {
   readonly stored: S;
@@ -59,6 +66,8 @@ export interface Description {
  * `stores/redis/scripts/lib`, and one suite drives both.
  */
 export interface Algorithm<L extends CountedLimit, S> {
+  /** How a state is kept in place; absent where it is more than three numbers, and kept as it is. */
+  readonly cells?: { read(cells: Readonly<Cells>): S; write(cells: Cells, state: S): void };
   /** How many numbers a View has. */
   readonly viewSize: number;
   /** A stored state brought to `now`: refilled, rolled, expired. An absent one is a full budget. */

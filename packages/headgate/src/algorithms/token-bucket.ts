@@ -41,6 +41,13 @@ export function debtCap(limit: TokenBucketLimit, why: 'settle' | 'refused'): num
 
 /** Token bucket: `used` grows by what is taken and flows back at the refill. */
 export const tokenBucketAlgorithm: Algorithm<TokenBucketLimit, BucketState> = {
+  cells: {
+    read: ({ a, b }) => ({ used: a, at: b }),
+    write(cells, { used, at }) {
+      cells.a = used;
+      cells.b = at;
+    },
+  },
   viewSize: 1,
 
   current(stored, limit, now) {

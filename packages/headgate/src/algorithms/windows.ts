@@ -18,6 +18,13 @@ interface WindowRule<L> {
 /** A count that begins anew at an end; fixed windows and quotas differ only in where the ends lie. */
 function countedWindow<L extends FixedWindowLimit | QuotaLimit>(rule: WindowRule<L>): Algorithm<L, WindowState> {
   return {
+    cells: {
+      read: ({ a, b }) => ({ count: a, end: b }),
+      write(cells, { count, end }) {
+        cells.a = count;
+        cells.b = end;
+      },
+    },
     viewSize: 2,
 
     current(stored, limit, now) {
