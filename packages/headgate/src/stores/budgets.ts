@@ -57,6 +57,7 @@ export class Budgets {
   /** By rule and kind: looked up by the user's own strings, as putting one together for each check would cost more than deciding it. */
   readonly #pages = new Map<string, Map<string, Page>>();
   readonly #byFullness: readonly Set<Budget>[] = Array.from({ length: fullest + 1 }, () => new Set<Budget>());
+  readonly #last: { rule: string; kind: string; page: Page } = { rule: '', kind: '', page: this.#find('', '') };
   #sweptSet = 0;
   #sweeper: Iterator<Budget> | undefined;
   #size = 0;
@@ -72,6 +73,16 @@ export class Budgets {
 
   /** Rules come from configuration, so their pages stay. */
   page(rule: string, kind: string): Page {
+    const last = this.#last;
+    if (last.rule !== rule || last.kind !== kind) {
+      last.page = this.#find(rule, kind);
+      last.rule = rule;
+      last.kind = kind;
+    }
+    return last.page;
+  }
+
+  #find(rule: string, kind: string): Page {
     let kinds = this.#pages.get(rule);
     if (kinds === undefined) {
       kinds = new Map();

@@ -4,8 +4,8 @@ import { systemClock, type Clock } from '../clock.js';
 import { ConfigError, rejectUnknownOptions, show, StoreError } from '../errors.js';
 import { sizeOf, type CountedLimit } from '../limit.js';
 import { Budgets, fullnessOf, type Budget, type Page } from './budgets.js';
-import { costsTogether, outcomeOf, passes, returnableUntil } from './outcome.js';
-import type { Check, GiveBack, Group, GroupOutcome, Receipt, Store, Target } from './store.js';
+import { costsTogether, groupOf, outcomeOf, passes, returnableUntil } from './outcome.js';
+import type { Check, GiveBack, Group, GroupOutcome, LoneOutcome, Receipt, Store, Target } from './store.js';
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
@@ -30,6 +30,9 @@ interface Slot {
   readonly base: unknown;
   state: unknown;
 }
+
+/** Whether it asks for its cost, and nothing else. */
+const isPlain = ({ least, aheadUs, countRefused }: Check): boolean => least === undefined && aheadUs === undefined && !countRefused;
 
 /** A budget's state; undefined if it has none. */
 function stateOf({ cells }: Algorithm<CountedLimit, unknown>, budget: Budget): unknown {
@@ -147,8 +150,8 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
   }
 
   /** The same as `decideSeveral`, for the check that comes alone: most do. */
-  function decideOne(check: Check, dry: boolean, now: number): GroupOutcome {
-    const { limit, cost, shadow } = check;
+  function decideOne(check: Check, dry: boolean, now: number): LoneOutcome {
+    const { limit, cost } = check;
     const slot = open(check, now);
     const banned = bannedUntil(slot, now);
     const step = banned === undefined ? take(check, slot.base, now) : undefined;
@@ -160,14 +163,33 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
     const writes = slot.state !== slot.base || (!dry && banned === undefined && overreaches(slot, check, now));
     // Nothing was added since it was read, so it has not left.
     if (writes) write(slot, check, { remaining: outcome.remaining, now, left: false });
-    return { now, allowed: allowed || shadow === true, outcomes: [outcome], source: 'store', degraded: false };
+    return { ...outcome, now, source: 'store', degraded: false };
+  }
+
+  /** The way of most checks: a known key, a plain check, and it passes. */
+  function passNow(check: Check, now: number): LoneOutcome | undefined {
+    const { rule, key, limit } = check;
+    const stored = budgets.page(rule, limit.kind).get(key);
+    if (stored === undefined || !stored.counted || stored.bannedUntil > now || !isPlain(check)) return undefined;
+    const outcome = algorithmOf(limit.kind).pass?.(stored, check, now);
+    if (outcome !== undefined) {
+      stored.expiresAt = now + outcome.resetAfterUs;
+      budgets.refill(stored, fullnessOf(outcome.remaining, sizeOf(limit)));
+    }
+    return outcome;
+  }
+
+  function checkNow(check: Check, dry: boolean): LoneOutcome {
+    assertOpen();
+    const now = clock.nowUs();
+    return (dry ? undefined : passNow(check, now)) ?? decideOne(check, dry, now);
   }
 
   function decideNow(group: Group): GroupOutcome {
     assertOpen();
     const { checks, dry = false } = group;
     const [check] = checks;
-    return check !== undefined && checks.length === 1 ? decideOne(check, dry, clock.nowUs()) : decideSeveral(group, clock.nowUs());
+    return check !== undefined && checks.length === 1 ? groupOf(checkNow(check, dry), check) : decideSeveral(group, clock.nowUs());
   }
 
   function decideSeveral(group: Group, now: number): GroupOutcome {
@@ -284,6 +306,7 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
 
   return {
     local: true,
+    checkNow,
     decideNow,
     adjust,
     decide: async (group) => decideNow(group),
