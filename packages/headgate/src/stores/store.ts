@@ -1,4 +1,5 @@
 import type { Reason, Source } from '../decision.js';
+import type { LayersOver } from '../layered.js';
 import type { CountedLimit } from '../limit.js';
 import type { LocalMode } from '../mode.js';
 import type { WhenUnavailable } from '../rule.js';
@@ -177,6 +178,11 @@ export interface Asking extends Ticket {
 export interface Store {
   /** Set if it decides within this process, so that no deadline is needed. */
   readonly local?: true;
+  /**
+   * What stands before it in a limiter: deadlines, breakers, leases and the like. `layersOver` of `headgate/layers`, for every store that is not
+   * `local`; so a program that counts in memory loads none of them.
+   */
+  readonly layers?: LayersOver;
   /** Set if it is several stores as one: each gets a guard of its own. */
   readonly shards?: readonly { readonly name: string; readonly weight: number; readonly store: Store }[];
   /** Of a store that is several servers (a cluster): what fails together with a key, so that one server's failure is its keys' alone. */
