@@ -46,6 +46,7 @@ export type {
   GiveBack,
   Group,
   GroupOutcome,
+  LoneOutcome,
   Meeting,
   Members,
   Outcome,
