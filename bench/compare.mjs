@@ -14,6 +14,7 @@ const help = `npm run bench:compare -- FOLDER FOLDER ... [options]
   FOLDER         a checkout that is built (npm run build); "." is this one
   --in-flight A,B  checks in flight (1,256)
   --rules N        rules per request (1)
+  --store S        redis or memory (redis)
   --rounds N       rounds; medians are over these (11)
   --seconds S      how long one cell is measured (0.5)
   --keys N         how many keys are checked (100000)`;
@@ -23,13 +24,15 @@ const { values, positionals: folders } = parseArgs({
   options: {
     'in-flight': { type: 'string', default: '1,256' },
     rules: { type: 'string', default: '1' },
+    store: { type: 'string', default: 'redis' },
     rounds: { type: 'string', default: '11' },
     seconds: { type: 'string', default: '0.5' },
     keys: { type: 'string', default: '100000' },
     help: { type: 'boolean', default: false },
   },
 });
-if (values.help || folders.length === 0) {
+const inMemory = values.store === 'memory';
+if (values.help || folders.length === 0 || (!inMemory && values.store !== 'redis')) {
   console.log(help);
   process.exit(values.help ? 0 : 2);
 }
@@ -47,13 +50,13 @@ async function open(folder, place) {
   const dist = join(resolve(folder), 'packages/headgate/dist');
   // Builds of before there were bundles have none.
   const [index, redis] = existsSync(join(dist, 'bundle')) ? ['bundle/index.js', 'bundle/redis.js'] : ['index.js', 'stores/redis/index.js'];
-  const { createLimiter, tokenBucket } = await import(join(dist, index));
+  const { createLimiter, memoryStore, tokenBucket } = await import(join(dist, index));
   const { redisStore } = await import(join(dist, redis));
-  const client = new Redis({ host, port });
+  const client = inMemory ? undefined : new Redis({ host, port });
   const limit = tokenBucket({ capacity: 4e6, refill: '1/m' });
   const names = Array.from({ length: rules }, (_, i) => `rule${i}`);
   const limiter = createLimiter({
-    store: redisStore({ client, prefix: `p${place}` }),
+    store: inMemory ? memoryStore({ maxKeys: 2 * keys.length }) : redisStore({ client, prefix: `p${place}` }),
     deadline: '2s',
     fleetSize: 1,
     rules: Object.fromEntries(names.map((name) => [name, { limit }])),
@@ -61,10 +64,10 @@ async function open(folder, place) {
   await limiter.ready();
   const ask = rules === 1 ? (key) => limiter.check('rule0', key) : (key) => limiter.checkAll(names.map((rule) => ({ rule, key })));
   await fill({ ask, keys });
-  const system = { ask, passed: ({ allowed }) => allowed };
+  const system = { ask, passed: ({ allowed }) => allowed, local: inMemory };
   const close = async () => {
     await limiter.close();
-    client.disconnect();
+    client?.disconnect();
     return limiter.stats().degraded;
   };
   return { name: `${place + 1}: ${folder}`, system, close };

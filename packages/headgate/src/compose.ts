@@ -2,7 +2,7 @@ import { systemClock, type Clock } from './clock.js';
 import { durationUs, type Duration } from './duration.js';
 import { ConfigError, rejectUnknownOptions, show } from './errors.js';
 import { warn, type OnEvent } from './events.js';
-import { layersOver } from './layers/stack.js';
+import type { Layered } from './layered.js';
 import { makeLimiter, makeRules } from './limiter.js';
 import type { Limiter } from './limiter-types.js';
 import type { RuleOptions } from './rule.js';
@@ -40,7 +40,14 @@ export interface LimiterOptions<Name extends string> {
 const longestDeadlineUs = 60_000_000;
 
 function checkStore(store: unknown): Store {
-  if (typeof store === 'object' && store !== null && typeof (store as Store).decide === 'function') return store as Store;
+  if (typeof store === 'object' && store !== null && typeof (store as Store).decide === 'function') {
+    const { local, layers } = store as Store;
+    if (local || typeof layers === 'function') return store as Store;
+    throw new ConfigError(
+      'HEADGATE_BAD_OPTION',
+      'createLimiter.store: a store outside this process needs deadlines and the like before it; give it layers: layersOver of "headgate/layers"',
+    );
+  }
   throw new ConfigError('HEADGATE_BAD_OPTION', `createLimiter.store: expected memoryStore() or redisStore({ client }); got ${show(store)}`);
 }
 
@@ -66,6 +73,22 @@ function readMax(name: 'notes' | 'leases', option: unknown): number {
   const { max = 100_000 } = option as { max?: unknown };
   return readWhole(`${name}.max`, max, [0, 1e7]);
 }
+
+/** What a limiter tells of layers that are not there. */
+const noLayers = Object.freeze({
+  noted: 0,
+  notes: 0,
+  notesDropped: 0,
+  decidedLocally: 0,
+  localKeys: 0,
+  localDropped: 0,
+  owing: 0,
+  uncharged: 0,
+  missed: Object.freeze({ late: 0, failed: 0, unasked: 0 }),
+  syncLagMs: 0,
+  fleet: 1,
+  unavailable: [],
+});
 
 /** A listener that throws must not become a decision that fails. */
 function quietly(onEvent: OnEvent): OnEvent {
@@ -114,25 +137,9 @@ export function createLimiter<const Name extends string>(options: LimiterOptions
   const rules = makeRules(options.rules);
   const store = checkStore(options.store ?? memoryStore());
   const counts = { checks: 0, degraded: 0, unreturned: 0 };
-  const layers = store.local
-    ? {
-        store,
-        gauges: () => ({
-          noted: 0,
-          notes: 0,
-          notesDropped: 0,
-          decidedLocally: 0,
-          localKeys: 0,
-          localDropped: 0,
-          owing: 0,
-          uncharged: 0,
-          missed: { late: 0, failed: 0, unasked: 0 },
-          syncLagMs: 0,
-          fleet: 1,
-          unavailable: [],
-        }),
-        onRules: () => undefined,
-      }
-    : layersOver({ store, ...settings, clock, onEvent: quietly(onEvent), onLost: () => void (counts.unreturned += 1) });
-  return makeLimiter<Name>({ ...layers, clock, counts, closed: false }, rules);
+  const onLost = (): void => void (counts.unreturned += 1);
+  const bare: Layered = { store, gauges: () => noLayers, onRules: () => undefined };
+  const layers = store.local ? undefined : store.layers;
+  const layered = layers?.({ store, ...settings, clock, onEvent: quietly(onEvent), onLost }) ?? bare;
+  return makeLimiter<Name>({ ...layered, clock, counts, closed: false }, rules);
 }

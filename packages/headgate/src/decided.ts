@@ -1,7 +1,7 @@
 import type { Decision, Reason, Source } from './decision.js';
 import { sizeOf, type LimitKind } from './limit.js';
 import type { PortableReceipt } from './limiter-types.js';
-import type { Request } from './requests.js';
+import { isCounted, type Asked } from './requests.js';
 import { receiptOf } from './stores/outcome.js';
 import type { GroupOutcome, Outcome, Receipt } from './stores/store.js';
 
@@ -29,27 +29,27 @@ export class Decided<Rule extends string> implements Decision<Rule> {
   readonly shadow: boolean;
   readonly wouldAllow: boolean;
   readonly decidedAt: number;
-  readonly #request: Request;
+  readonly #asked: Asked;
   readonly #outcome: Outcome;
   #taking: Taking | undefined;
 
-  constructor(request: Request, outcome: Outcome, group: Pick<GroupOutcome, 'now' | 'source' | 'degraded'>) {
-    const { rule } = request;
-    this.allowed = rule.shadow || outcome.allowed;
-    this.rule = rule.name as Rule;
-    this.key = request.key;
-    this.cost = request.cost;
-    this.limit = sizeOf(request.limit);
+  constructor(asked: Asked, outcome: Outcome, { now, source, degraded }: Pick<GroupOutcome, 'now' | 'source' | 'degraded'>) {
+    const shadow = asked.shadow === true;
+    this.allowed = shadow || outcome.allowed;
+    this.rule = asked.rule as Rule;
+    this.key = asked.key;
+    this.cost = asked.cost;
+    this.limit = sizeOf(asked.limit);
     this.remaining = outcome.remaining;
     this.retryAfterMs = this.allowed ? 0 : toMs(outcome.retryAfterUs);
     this.resetAfterMs = toMs(outcome.resetAfterUs);
     this.reason = outcome.reason;
-    this.source = group.source;
-    this.degraded = group.degraded;
-    this.shadow = rule.shadow;
+    this.source = source;
+    this.degraded = degraded;
+    this.shadow = shadow;
     this.wouldAllow = outcome.allowed;
-    this.decidedAt = group.now;
-    this.#request = request;
+    this.decidedAt = now;
+    this.#asked = asked;
     this.#outcome = outcome;
   }
 
@@ -60,19 +60,17 @@ export class Decided<Rule extends string> implements Decision<Rule> {
 
   /** The kind of limit that a decision was made under; undefined for what is no decision of a limiter's own. */
   static kindOf(decision: unknown): LimitKind | undefined {
-    return typeof decision === 'object' && decision !== null && #request in decision ? decision.#request.limit.kind : undefined;
+    return typeof decision === 'object' && decision !== null && #asked in decision ? decision.#asked.limit.kind : undefined;
   }
 
   /** What a decision took; undefined for what is no decision of a limiter's own. */
   static takingOf(decision: unknown): Taking | undefined {
-    if (typeof decision !== 'object' || decision === null || !(#request in decision)) return undefined;
+    if (typeof decision !== 'object' || decision === null || !(#asked in decision)) return undefined;
     decision.#taking ??= { receipt: decision.#receipt(), spent: false };
     return decision.#taking;
   }
 
   #receipt(): Receipt | undefined {
-    const { check, plan } = this.#request;
-    const receipt = check && receiptOf(check, this.#outcome, { now: this.decidedAt, degraded: this.degraded });
-    return receipt && plan !== undefined ? { ...receipt, plan } : receipt;
+    return isCounted(this.#asked) ? receiptOf(this.#asked, this.#outcome, { now: this.decidedAt, degraded: this.degraded }) : undefined;
   }
 }

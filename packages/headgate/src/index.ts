@@ -48,6 +48,7 @@ export type {
   GiveBack,
   Group,
   GroupOutcome,
+  LoneOutcome,
   Meeting,
   Members,
   Outcome,

@@ -6,9 +6,9 @@ import { ConfigError, inputError, show } from './errors.js';
 import { givingBack } from './giving-back.js';
 import { checkKey } from './key.js';
 import type { AcquireOptions, CheckOptions, CheckRequest, Limiter, LimiterStats, Reservation, SetUsedOptions } from './limiter-types.js';
-import { findRule, makeRequest, readAcquire, readSetUsed, type Request } from './requests.js';
+import { findRule, isCounted, makeCheck, readAcquire, readSetUsed, type Asked } from './requests.js';
 import { makeRule, type Rule, type RuleOptions } from './rule.js';
-import type { Check, Group, GroupOutcome, Outcome, Store, Target } from './stores/store.js';
+import type { Check, GroupOutcome, Outcome, Store, Target } from './stores/store.js';
 import { setUsed } from './set-used.js';
 import { sleep } from './turn.js';
 
@@ -55,11 +55,6 @@ function binding<Name extends string>(decisions: readonly Decision<Name>[], allo
   return strictest;
 }
 
-const groupWith = (check: Check, { dry, aheadUs }: { dry?: true; aheadUs?: number }): Group => ({
-  checks: [aheadUs === undefined ? check : { ...check, aheadUs }],
-  ...(dry && { dry }),
-});
-
 /** A limiter over a store: validates, asks, and turns what the store says into decisions. */
 export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<string, Rule>): Limiter<Name> {
   const { store, clock, counts } = core;
@@ -75,37 +70,40 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
     if (core.closed) throw inputError('HEADGATE_CLOSED', 'the limiter is closed');
   }
 
-  function decided(request: Request, outcome: Outcome, group: Pick<GroupOutcome, 'now' | 'source' | 'degraded'>): Decided<Name> {
+  type Answer = Pick<GroupOutcome, 'now' | 'source' | 'degraded'>;
+
+  function decided(asked: Asked, outcome: Outcome, answer: Answer): Decided<Name> {
     counts.checks += 1;
-    if (group.degraded) counts.degraded += 1;
-    return new Decided(request, outcome, group);
+    if (answer.degraded) counts.degraded += 1;
+    return new Decided(asked, outcome, answer);
   }
 
-  const withoutStore = (): Pick<GroupOutcome, 'now' | 'source' | 'degraded'> => ({ now: clock.nowUs(), source: 'store', degraded: false });
+  const withoutStore = (): Answer => ({ now: clock.nowUs(), source: 'store', degraded: false });
 
-  /** The path of most requests: no more promises than it needs. */
-  function decideOne(request: Request, extra?: { dry?: true; aheadUs?: number }): Promise<Decided<Name>> {
-    const { check } = request;
-    if (check === undefined) return Promise.resolve(decided(request, unlimitedOutcome, withoutStore()));
-    const group = extra === undefined ? { checks: [check] } : groupWith(check, extra);
-    const only = (answer: GroupOutcome): Decided<Name> => {
-      const outcome = answer.outcomes[0];
+  /** The path of most requests: no more promises and objects than it needs. */
+  function decideOne(asked: Asked, dry = false): Promise<Decided<Name>> {
+    if (!isCounted(asked)) return Promise.resolve(decided(asked, unlimitedOutcome, withoutStore()));
+    const known = store.checkNow?.(asked, dry);
+    return known === undefined ? askOne(asked, dry) : Promise.resolve(decided(asked, known, known));
+  }
+
+  function askOne(check: Check, dry: boolean): Promise<Decided<Name>> {
+    return store.decide(dry ? { checks: [check], dry } : { checks: [check] }).then((answer) => {
+      const [outcome] = answer.outcomes;
       if (outcome === undefined) throw new Error('the store answered for no check');
-      return decided(request, outcome, answer);
-    };
-    const known = store.decideNow?.(group);
-    return known === undefined ? store.decide(group).then(only) : Promise.resolve(only(known));
+      return decided(check, outcome, answer);
+    });
   }
 
-  async function all(requests: readonly Request[]): Promise<GroupDecision<Name>> {
-    const checks = requests.flatMap(({ check }): Check[] => (check === undefined ? [] : [check]));
+  async function decideAll(asked: readonly Asked[]): Promise<GroupDecision<Name>> {
+    const checks = asked.filter(isCounted);
     const group = checks.length === 0 ? undefined : await store.decide({ checks });
     let next = 0;
-    const decisions = requests.map((request) => {
-      if (request.check === undefined || group === undefined) return decided(request, unlimitedOutcome, group ?? withoutStore());
+    const decisions = asked.map((one) => {
+      if (group === undefined || !isCounted(one)) return decided(one, unlimitedOutcome, group ?? withoutStore());
       const outcome = group.outcomes[next++];
       if (outcome === undefined) throw new Error('the store answered for fewer checks than were asked');
-      return decided(request, outcome, group);
+      return decided(one, outcome, group);
     });
     const strictest = binding(decisions, group?.allowed ?? true);
     // Written out: a spread of a class costs more than deciding.
@@ -139,8 +137,8 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
   }
 
   /** Takes a turn in the future in one call, and sleeps until then: first come, first served over all processes. */
-  async function takeTurn(request: Request, maxWaitUs: number, signal: AbortSignal | undefined): Promise<Decision<Name>> {
-    const decision = await decideOne(request, { aheadUs: maxWaitUs });
+  async function takeTurn(asked: Asked, maxWaitUs: number, signal: AbortSignal | undefined): Promise<Decision<Name>> {
+    const decision = await decideOne({ ...asked, aheadUs: maxWaitUs });
     const waitUs = Decided.turnOf(decision);
     if (!decision.allowed || waitUs === 0) {
       if (signal?.aborted) await back.refund(decision);
@@ -157,10 +155,10 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
   }
 
   /** Asks, and waits as long as it is told, until it passes or the wait would be too long. */
-  async function waitAndAsk(request: Request, maxWaitUs: number, signal: AbortSignal | undefined): Promise<Decision<Name>> {
+  async function waitAndAsk(asked: Asked, maxWaitUs: number, signal: AbortSignal | undefined): Promise<Decision<Name>> {
     const until = clock.nowUs() + maxWaitUs;
     for (;;) {
-      const decision = await decideOne(request);
+      const decision = await decideOne(asked);
       if (signal?.aborted) {
         await back.refund(decision);
         signal.throwIfAborted();
@@ -176,7 +174,7 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
     check(rule: Name, key: string, options?: CheckOptions) {
       try {
         assertOpen();
-        return decideOne(makeRequest(findRule(rules, rule), key, options));
+        return decideOne(makeCheck(findRule(rules, rule), key, options));
       } catch (error) {
         return Promise.reject(error);
       }
@@ -187,27 +185,27 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
       if (!Array.isArray(checks) || checks.length < 1 || checks.length > mostChecks) {
         throw inputError('HEADGATE_BAD_CALL', `checkAll: expected 1 to ${mostChecks} checks; got ${show(checks)}`);
       }
-      const requests = checks.map((asked: CheckRequest<Name>) => {
+      const validated = checks.map((asked: CheckRequest<Name>) => {
         if (typeof asked !== 'object' || asked === null)
           throw inputError('HEADGATE_BAD_CALL', `checkAll: expected { rule, key, cost?, plan? }; got ${show(asked)}`);
         const { rule, key, ...options } = asked;
-        return makeRequest(findRule(rules, rule), key, options);
+        return makeCheck(findRule(rules, rule), key, options);
       });
-      return all(requests);
+      return decideAll(validated);
     },
 
     async peek(rule: Name, key: string, options?: CheckOptions) {
       assertOpen();
-      return decideOne(makeRequest(findRule(rules, rule), key, options), { dry: true });
+      return decideOne(makeCheck(findRule(rules, rule), key, options), true);
     },
 
     async reserve(rule: Name, key: string, options?: CheckOptions): Promise<Reservation<Name>> {
       assertOpen();
-      const request = makeRequest(findRule(rules, rule), key, options);
-      if (request.limit.kind === 'concurrency') {
+      const asked = makeCheck(findRule(rules, rule), key, options);
+      if (asked.limit.kind === 'concurrency') {
         throw inputError('HEADGATE_BAD_CALL', `reserve: rule ${show(rule)} limits concurrency; hold with check() and end with release()`);
       }
-      const decision = await decideOne(request);
+      const decision = await decideOne(asked);
       return {
         allowed: decision.allowed,
         decision,
@@ -219,11 +217,11 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
     async acquire(rule: Name, key: string, options: AcquireOptions) {
       assertOpen();
       const { maxWaitUs, signal, check } = readAcquire(options);
-      const request = makeRequest(findRule(rules, rule), key, check);
+      const asked = makeCheck(findRule(rules, rule), key, check);
       signal?.throwIfAborted();
-      return request.limit.kind === 'tokenBucket' && !request.rule.shadow
-        ? takeTurn(request, maxWaitUs, signal)
-        : waitAndAsk(request, maxWaitUs, signal);
+      return asked.limit.kind === 'tokenBucket' && asked.shadow !== true
+        ? takeTurn(asked, maxWaitUs, signal)
+        : waitAndAsk(asked, maxWaitUs, signal);
     },
 
     refund: (taken) => back.refund(taken),
@@ -239,7 +237,7 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
     async setUsed(rule: Name, key: string, options: SetUsedOptions) {
       assertOpen();
       const { used, check } = readSetUsed(options);
-      await setUsed(store, makeRequest(findRule(rules, rule), key, check), used);
+      await setUsed(store, makeCheck(findRule(rules, rule), key, check), used);
     },
     async ban(rule: Name, key: string, duration: Duration) {
       const of = target(rule, key, 'ban');

@@ -6,15 +6,12 @@ import type { AcquireOptions, CheckOptions, SetUsedOptions } from './limiter-typ
 import type { Rule } from './rule.js';
 import type { Check } from './stores/store.js';
 
-/** One check, validated: its rule, its limit in force, and what the store is asked (nothing for `unlimited`). */
-export interface Request {
-  readonly rule: Rule;
-  readonly key: string;
-  readonly cost: number;
+/** A check, validated; of an `unlimited` limit the store is asked nothing. */
+export interface Asked extends Omit<Check, 'limit'> {
   readonly limit: Limit;
-  readonly plan: string | undefined;
-  readonly check: Check | undefined;
 }
+
+export const isCounted = (asked: Asked): asked is Check => asked.limit.kind !== 'unlimited';
 
 /** The rule of a name. */
 export function findRule(rules: ReadonlyMap<string, Rule>, name: unknown): Rule {
@@ -24,8 +21,8 @@ export function findRule(rules: ReadonlyMap<string, Rule>, name: unknown): Rule 
   throw inputError('HEADGATE_UNKNOWN_RULE', `unknown rule ${show(name)}; this limiter has ${known}${rules.size > 10 ? ', …' : ''}`);
 }
 
-function checkCost(rule: string, cost: unknown): number {
-  if (typeof cost === 'number' && Number.isInteger(cost) && cost >= 1 && cost <= largestLimit) return cost;
+function assertCost(rule: string, cost: unknown): void {
+  if (typeof cost === 'number' && Number.isInteger(cost) && cost >= 1 && cost <= largestLimit) return;
   throw inputError('HEADGATE_BAD_COST', `rule ${show(rule)}: a cost is a whole number from 1 to ${largestLimit}; got ${show(cost)}`);
 }
 
@@ -46,34 +43,35 @@ const acquireOptionNames = [...checkOptionNames, 'maxWait', 'signal'];
 const holderPrefix = crypto.randomUUID().replaceAll('-', '').slice(0, 16);
 let holders = 0;
 
-function storeCheck(rule: Rule, { key, limit, cost }: { key: string; limit: Limit; cost: number }): Check | undefined {
-  if (limit.kind === 'unlimited') return undefined;
+const plainOptions: CheckOptions = { cost: 1 };
+
+function readOptions(rule: string, options: CheckOptions): CheckOptions {
+  checkOptions('check', options, checkOptionNames);
+  const { cost, plan } = options;
+  if (plan !== undefined && typeof plan !== 'string') {
+    throw inputError('HEADGATE_BAD_CALL', `rule ${show(rule)}: a plan is text; got ${show(plan)}`);
+  }
+  if (cost !== undefined) assertCost(rule, cost);
+  return options;
+}
+
+/** Validates one check. Throws a TypeError with a code; nothing was asked of the store by then. */
+export function makeCheck(rule: Rule, key: unknown, options?: CheckOptions): Asked {
   const { name, whenUnavailable, mode } = rule;
+  checkKey(name, key);
+  const { cost = 1, plan } = options === undefined ? plainOptions : readOptions(name, options);
+  const limit = (plan === undefined ? undefined : rule.plans.get(plan)) ?? rule.limit;
   // Kept in one shape for the common case: this is on the path of every request.
-  const check =
+  const asked =
     mode === undefined ? { rule: name, key, limit, cost, whenUnavailable } : { rule: name, key, limit, cost, whenUnavailable, mode };
-  if (!rule.countRefused && !rule.shadow && limit.kind !== 'concurrency') return check;
+  if (plan === undefined && !rule.countRefused && !rule.shadow && limit.kind !== 'concurrency') return asked;
   return {
-    ...check,
+    ...asked,
+    ...(plan === undefined ? undefined : { plan }),
     ...(rule.countRefused ? { countRefused: true } : undefined),
     ...(rule.shadow ? { shadow: true } : undefined),
     ...(limit.kind === 'concurrency' ? { holder: `${holderPrefix}${(holders += 1).toString(36)}` } : undefined),
   };
-}
-
-/** Validates one check. Throws a TypeError with a code; nothing was asked of the store by then. */
-export function makeRequest(rule: Rule, key: unknown, options?: CheckOptions): Request {
-  checkKey(rule.name, key);
-  if (options === undefined)
-    return { rule, key, cost: 1, limit: rule.limit, plan: undefined, check: storeCheck(rule, { key, limit: rule.limit, cost: 1 }) };
-  checkOptions('check', options, checkOptionNames);
-  const { plan } = options;
-  if (plan !== undefined && typeof plan !== 'string') {
-    throw inputError('HEADGATE_BAD_CALL', `rule ${show(rule.name)}: a plan is text; got ${show(plan)}`);
-  }
-  const cost = options.cost === undefined ? 1 : checkCost(rule.name, options.cost);
-  const limit = (plan === undefined ? undefined : rule.plans.get(plan)) ?? rule.limit;
-  return { rule, key, cost, limit, plan, check: storeCheck(rule, { key, limit, cost }) };
 }
 
 /** The longest wait a timer can hold: just under 25 days. */

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { monitor } from '../../../test/support/monitor.js';
 import { consecutiveFailures, createLimiter, fixedWindow, unlimited } from '../src/index.js';
 import type { PortableReceipt } from '../src/index.js';
-import { redisStore } from '../src/stores/redis/index.js';
+import { redisStore } from '../src/redis.js';
 import { deployments } from './support/two-limiters.js';
 import { expectTypeError, wrong } from './support/wrong-input.js';
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLimiter, fixedWindow, tokenBucket } from '../src/index.js';
+import { layersOver } from '../src/layers/index.js';
 import { fakeClock } from '../src/testing/index.js';
 import { faultyStore } from './support/faulty-store.js';
 import { kinds, over, perDay } from './support/guarding.js';
@@ -146,6 +147,7 @@ describe('a store of the user’s own', () => {
     const { store, goes } = faultyStore(fakeClock());
     class Mine {
       readonly #n = 2;
+      layers = layersOver;
       decide = store.decide;
       giveBack = store.giveBack;
       claim = store.claim;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { errorCodes, StoreError, type ErrorCode } from '../src/errors.js';
 import { createLimiter, fixedWindow, memoryStore, tokenBucket } from '../src/index.js';
-import { redisStore } from '../src/stores/redis/index.js';
+import { layersOver } from '../src/layers/index.js';
+import { redisStore } from '../src/redis.js';
 import { limiterToMisuse, thrownBy, wrong } from './support/wrong-input.js';
 
 const limit = tokenBucket({ capacity: 1, refill: '1/s' });
@@ -10,6 +11,7 @@ const failing = createLimiter({
   store: {
     ...memoryStore(),
     local: wrong(undefined),
+    layers: layersOver,
     ban: () => Promise.reject(new StoreError('no')),
     reset: () => Promise.reject(new StoreError('no', { code: 'HEADGATE_FOREIGN_VALUE' })),
   },

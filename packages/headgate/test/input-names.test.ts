@@ -11,7 +11,7 @@ import {
   tokenBucket,
   type unlimited,
 } from '../src/index.js';
-import { redisStore } from '../src/stores/redis/index.js';
+import { redisStore } from '../src/redis.js';
 import { expectConfigError, expectTypeError, limiterToMisuse, thrownBy, wrong } from './support/wrong-input.js';
 
 const { store, limiter } = limiterToMisuse();

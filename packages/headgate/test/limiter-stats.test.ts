@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startRedis } from '../../../test/support/redis.js';
 import { createLimiter, fixedWindow, memoryStore } from '../src/index.js';
-import { redisStore, type RedisCall } from '../src/stores/redis/index.js';
+import { redisStore, type RedisCall } from '../src/redis.js';
 import { fakeClock } from '../src/testing/index.js';
 import { faultyStore } from './support/faulty-store.js';
 import { over, perDay } from './support/guarding.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { monitor } from '../../../test/support/monitor.js';
 import { createLimiter, fixedWindow, memoryStore, StoreError, tokenBucket } from '../src/index.js';
 import type { Limiter, Store } from '../src/index.js';
-import { redisStore } from '../src/stores/redis/index.js';
+import { redisStore } from '../src/redis.js';
 import { windowAwayFromEdge } from './support/away-from-edges.js';
 import { everyLimit, limitersInRedis, rulesOf } from './support/limiters-in-redis.js';
 import { fiveOfEachKind, startWorker, type Worker, type WorkerRules } from './support/workers.js';

@@ -12,7 +12,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../src/index.js';
-import { redisStore } from '../src/stores/redis/index.js';
+import { redisStore } from '../src/redis.js';
 import { windowAwayFromEdge } from './support/away-from-edges.js';
 
 let cluster: RedisCluster;

@@ -11,7 +11,7 @@ import {
   tokenBucket,
 } from '../src/index.js';
 import type { Duration } from '../src/index.js';
-import { redisStore } from '../src/stores/redis/index.js';
+import { redisStore } from '../src/redis.js';
 import { everyLimit, limitersInRedis, rulesOf } from './support/limiters-in-redis.js';
 import { packPair } from './support/states.js';
 

@@ -4,7 +4,7 @@ import { monitor } from '../../../test/support/monitor.js';
 import { startProxy } from '../../../test/support/proxy.js';
 import { freePort, host, startRedis, type RedisServer } from '../../../test/support/redis.js';
 import { createLimiter, fixedWindow } from '../src/index.js';
-import { redisStore } from '../src/stores/redis/index.js';
+import { redisStore } from '../src/redis.js';
 import { clusterClients, earlyClients, singleClients, type MakeClient } from './support/clients.js';
 
 const unhandled: unknown[] = [];

@@ -4,7 +4,7 @@ import { startCluster } from '../../../test/support/cluster.js';
 import { startRedis, type RedisServer } from '../../../test/support/redis.js';
 import { createLimiter, fixedWindow, tokenBucket } from '../src/index.js';
 import type { LimiterEvent, LimiterOptions, RuleOptions } from '../src/index.js';
-import { redisStore, type RedisStoreOptions } from '../src/stores/redis/index.js';
+import { redisStore, type RedisStoreOptions } from '../src/redis.js';
 import { rendezvous } from '../src/stores/rendezvous.js';
 import { fiveOfEachKind, startWorker } from './support/workers.js';
 

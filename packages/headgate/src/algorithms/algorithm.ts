@@ -1,5 +1,5 @@
 import type { CountedLimit } from '../limit.js';
-import type { Receipt } from '../stores/store.js';
+import type { LoneOutcome, Outcome, Receipt } from '../stores/store.js';
 
 /** What a check asks of an algorithm. `state` is as `current` returned it. Times in microseconds. */
 export interface Ask<L extends CountedLimit, S> {
@@ -34,6 +34,19 @@ export interface Look<L extends CountedLimit> {
   readonly cost: number;
 }
 
+/** Three numbers of a budget, written over at each take: a new object each would cost the garbage collector more than deciding costs. */
+export interface Cells {
+  a: number;
+  b: number;
+  c: number;
+}
+
+/** A check that asks for its cost, and nothing else. */
+export interface PlainCheck<L extends CountedLimit> {
+  readonly limit: L;
+  readonly cost: number;
+}
+
 /** Units coming back to a stored state. */
 export interface Back<L extends CountedLimit, S> {
   readonly stored: S;
@@ -61,6 +74,8 @@ export interface Description {
  * `stores/redis/scripts/lib`, and one suite drives both.
  */
 export interface Algorithm<L extends CountedLimit, S> {
+  /** How a state is kept in place; absent where it is more than three numbers, and kept as it is. */
+  readonly cells?: { read(cells: Readonly<Cells>): S; write(cells: Cells, state: S): void };
   /** How many numbers a View has. */
   readonly viewSize: number;
   /** A stored state brought to `now`: refilled, rolled, expired. An absent one is a full budget. */
@@ -71,6 +86,11 @@ export interface Algorithm<L extends CountedLimit, S> {
    */
   overreaches(stored: S, limit: L, now: number): boolean;
   take(ask: Ask<L, S>): Step<S>;
+  /**
+   * The same as `current`, `take` and `describe` for a check without options that passes, in place: nothing is made on the way but the
+   * answer. Undefined, and nothing changed, if it does not pass.
+   */
+  pass?(cells: Cells, check: PlainCheck<L>, now: number): LoneOutcome | undefined;
   /** `state` as `current` or `take` returned it. */
   view(look: Look<L> & { readonly state: S }): View;
   describe(look: Look<L> & { readonly view: View }): Description;
@@ -81,6 +101,17 @@ export interface Algorithm<L extends CountedLimit, S> {
   giveBack(back: Back<L, S>): { state: S; returned: number };
   /** When the state is worth no more than an absent one, in microseconds since 1970; at or before now: already. */
   expiresAt(state: S, limit: L, now: number): number;
+}
+
+type Writable<T> = { -readonly [Field in keyof T]: T[Field] };
+
+/** The answer to a check that passes. */
+export function passed(
+  { cost }: PlainCheck<CountedLimit>,
+  now: number,
+  { remaining, resetAfterUs }: Pick<Outcome, 'remaining' | 'resetAfterUs'>,
+): Writable<LoneOutcome> {
+  return { allowed: true, taken: cost, remaining, retryAfterUs: 0, resetAfterUs, reason: 'ok', now, source: 'store', degraded: false };
 }
 
 /** Counts of windows stop here, far above any limit, so that arithmetic on them stays exact. */

@@ -40,6 +40,14 @@ function open(limit: ConsecutiveFailuresLimit, { count, last, now }: Moment): nu
 
 /** Consecutive failures: so many at one instant, then one after each wait, until a success or a long silence. */
 export const consecutiveFailuresAlgorithm: Algorithm<ConsecutiveFailuresLimit, AttemptsState> = {
+  cells: {
+    read: ({ a, b, c }) => ({ count: a, last: b, first: c }),
+    write(cells, { count, last, first }) {
+      cells.a = count;
+      cells.b = last;
+      cells.c = first;
+    },
+  },
   viewSize: 2,
 
   current(stored, limit, now) {

@@ -7,7 +7,7 @@ import { slidingWindowAlgorithm } from './sliding-window.js';
 import { tokenBucketAlgorithm } from './token-bucket.js';
 import { fixedWindowAlgorithm, quotaAlgorithm } from './windows.js';
 
-export type { Algorithm, Ask, Description, Step, View } from './algorithm.js';
+export type { Algorithm, Ask, Cells, Description, Step, View } from './algorithm.js';
 
 const algorithms = {
   tokenBucket: tokenBucketAlgorithm,

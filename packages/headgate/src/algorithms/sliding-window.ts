@@ -28,6 +28,14 @@ function passesAt(
 
 /** Sliding window counter: two counts, the older weighted by its overlap. */
 export const slidingWindowAlgorithm: Algorithm<SlidingWindowLimit, SlidingWindowState> = {
+  cells: {
+    read: ({ a, b, c }) => ({ current: a, end: b, previous: c }),
+    write(cells, { current, end, previous }) {
+      cells.a = current;
+      cells.b = end;
+      cells.c = previous;
+    },
+  },
   viewSize: 2,
 
   current(stored, limit, now) {

@@ -1,5 +1,5 @@
 import { largestLimit, millionth, type TokenBucketLimit } from '../limit.js';
-import { fit, type Algorithm } from './algorithm.js';
+import { fit, passed, type Algorithm } from './algorithm.js';
 import { mulDivCeil, mulDivFloor } from './arithmetic.js';
 
 /** Millionths of a unit used, and the microsecond they were reckoned at. */
@@ -41,6 +41,13 @@ export function debtCap(limit: TokenBucketLimit, why: 'settle' | 'refused'): num
 
 /** Token bucket: `used` grows by what is taken and flows back at the refill. */
 export const tokenBucketAlgorithm: Algorithm<TokenBucketLimit, BucketState> = {
+  cells: {
+    read: ({ a, b }) => ({ used: a, at: b }),
+    write(cells, { used, at }) {
+      cells.a = used;
+      cells.b = at;
+    },
+  },
   viewSize: 1,
 
   current(stored, limit, now) {
@@ -59,6 +66,16 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketLimit, BucketState> = {
     const cap = debtCap(limit, least === 0 ? 'settle' : 'refused');
     const owing = { used: Math.max(used, Math.min(used + cost * millionth, cap)), at: now };
     return { state: owing, allowed: least === 0, taken: least === 0 ? cost : 0 };
+  },
+
+  pass(cells, check, now) {
+    const { limit } = check;
+    const used = cells.a - credit(limit, now - cells.b, cells.a) + check.cost * millionth;
+    const free = limit.capacity * millionth - used;
+    if (free < 0) return undefined;
+    cells.a = used;
+    cells.b = now;
+    return passed(check, now, { remaining: Math.floor(free / millionth), resetAfterUs: refillUs(limit, used) });
   },
 
   view: ({ state }) => [state.used],

@@ -1,6 +1,6 @@
 import { periodAt } from '../calendar.js';
 import type { FixedWindowLimit, QuotaLimit } from '../limit.js';
-import { fit, largestCount, type Algorithm } from './algorithm.js';
+import { fit, largestCount, passed, type Algorithm } from './algorithm.js';
 
 /** Units taken in the window that ends at `end`. */
 export interface WindowState {
@@ -18,6 +18,13 @@ interface WindowRule<L> {
 /** A count that begins anew at an end; fixed windows and quotas differ only in where the ends lie. */
 function countedWindow<L extends FixedWindowLimit | QuotaLimit>(rule: WindowRule<L>): Algorithm<L, WindowState> {
   return {
+    cells: {
+      read: ({ a, b }) => ({ count: a, end: b }),
+      write(cells, { count, end }) {
+        cells.a = count;
+        cells.b = end;
+      },
+    },
     viewSize: 2,
 
     current(stored, limit, now) {
@@ -38,6 +45,19 @@ function countedWindow<L extends FixedWindowLimit | QuotaLimit>(rule: WindowRule
         allowed: false,
         taken: 0,
       };
+    },
+
+    pass(cells, check, now) {
+      const { limit } = check;
+      const end = rule.endAt(limit, now);
+      const isOver = cells.b <= now;
+      const count = (isOver ? 0 : cells.a) + check.cost;
+      if (count > limit.limit) return undefined;
+      cells.a = count;
+      cells.b = rule.keepsEnd(limit) && !isOver ? Math.min(cells.b, end) : end;
+      const outcome = passed(check, now, { remaining: limit.limit - count, resetAfterUs: cells.b - now });
+      outcome.windowEnd = cells.b;
+      return outcome;
     },
 
     view: ({ state }) => [state.count, state.end],

@@ -1,5 +1,5 @@
 import { millionth, sizeOf, type CountedLimit } from '../limit.js';
-import type { Check, GroupOutcome, Outcome, Receipt } from '../stores/store.js';
+import type { Check, GroupOutcome, LoneOutcome, Outcome, Receipt } from '../stores/store.js';
 import { describeLeft } from './left.js';
 
 /** A lease lasts at most this long, in microseconds of the process's clock, counted from when it was asked for. */
@@ -109,7 +109,7 @@ export class Lease {
   }
 
   /** Spends, or refuses while a short answer holds; undefined if the store has to be asked. */
-  take(cost: number, now: number): Outcome | undefined {
+  take(cost: number, now: number): LoneOutcome | undefined {
     // What can never pass is the store's to say, however much is in hand.
     if (cost > this.#size) return undefined;
     if (this.#left >= cost && this.#count(now) >= cost) {
@@ -237,7 +237,7 @@ export class Lease {
     return this.#lots.reduce((sum, { left, until }) => (until > now ? sum + left : sum), 0);
   }
 
-  #spend(cost: number, now: number): Outcome {
+  #spend(cost: number, now: number): LoneOutcome {
     let rest = cost;
     let takenAt = 0;
     let spentUp = 0;
@@ -255,13 +255,21 @@ export class Lease {
     this.#left -= cost;
     // Those that have ended with something left are given back by the sweep.
     if (spentUp > 0) this.#lots = this.#lots.filter(({ left }) => left > 0);
-    const remaining = this.#remainingNow();
-    const resetAfterUs = this.#resetAfterUs(now);
-    const windowEnd = this.#windowEnd;
     // Written out, as one is made for every check.
-    return windowEnd === undefined
-      ? { allowed: true, taken: cost, remaining, retryAfterUs: 0, resetAfterUs, reason: 'ok', takenAt }
-      : { allowed: true, taken: cost, remaining, retryAfterUs: 0, resetAfterUs, reason: 'ok', takenAt, windowEnd };
+    const outcome: { -readonly [Field in keyof LoneOutcome]: LoneOutcome[Field] } = {
+      allowed: true,
+      taken: cost,
+      remaining: this.#remainingNow(),
+      retryAfterUs: 0,
+      resetAfterUs: this.#resetAfterUs(now),
+      reason: 'ok',
+      takenAt,
+      now: this.storeNow(now),
+      source: 'lease',
+      degraded: false,
+    };
+    if (this.#windowEnd !== undefined) outcome.windowEnd = this.#windowEnd;
+    return outcome;
   }
 
   #remainingNow(): number {
@@ -305,7 +313,7 @@ export class Lease {
     return now + describeLeft(limit, known).retryAfterUs;
   }
 
-  #refusal(cost: number, now: number): Outcome {
+  #refusal(cost: number, now: number): LoneOutcome {
     const short = this.#short;
     let retryAt = short?.retryAt ?? now;
     if (short !== undefined && short.reason !== 'banned') retryAt = Math.max(short.until, this.#retryAt(cost, short, now));
@@ -317,6 +325,9 @@ export class Lease {
       retryAfterUs: Math.max(1, retryAt - now),
       resetAfterUs: banned ? Math.max(1, retryAt - now) : this.#resetAfterUs(now),
       reason: banned ? 'banned' : 'limited',
+      now: this.storeNow(now),
+      source: 'lease',
+      degraded: false,
     };
   }
 }

@@ -1,10 +1,10 @@
 import { sizeOf, type CountedLimit } from '../limit.js';
 import { spanUs } from '../mode.js';
 import { receiptOf } from '../stores/outcome.js';
-import type { Check, GroupOutcome, Outcome, Receipt, Target, Ticket } from '../stores/store.js';
+import type { Check, GroupOutcome, LoneOutcome, Outcome, Receipt, Target, Ticket } from '../stores/store.js';
 import { Heat } from './heat.js';
 import { Lease, leaseUs } from './lease.js';
-import { answerOf, type CounterOptions, type LocalCounter } from './local-counter.js';
+import type { CounterOptions, LocalCounter } from './local-counter.js';
 import { PerKey } from './per-key.js';
 
 /** A bucket that is full again sooner is asked check by check: a process could not wait for its refill without losing some of it. */
@@ -56,12 +56,12 @@ export class Leases implements LocalCounter {
     return this.#queue.size;
   }
 
-  take(check: Check, now: number): GroupOutcome | undefined {
+  take(check: Check, now: number): LoneOutcome | undefined {
     const lease = this.#leases.find(check);
     const outcome = lease?.take(check.cost, now);
     if (lease === undefined || outcome === undefined) return undefined;
     if (outcome.allowed && lease.runsOut(now) && !isCalm(lease, check, now)) void this.#ask(lease, now).catch(() => undefined);
-    return answerOf(outcome, check, { now: lease.storeNow(now), source: 'lease' });
+    return outcome;
   }
 
   holderOf(check: Check): Lease | undefined {

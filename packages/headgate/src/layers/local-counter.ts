@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.js';
-import type { Check, GroupOutcome, Outcome, Store, Target } from '../stores/store.js';
+import type { Check, GroupOutcome, LoneOutcome, Outcome, Store, Target } from '../stores/store.js';
 
 /** Decides checks of one mode in this process. */
 export interface LocalCounter {
   /** Decides here and now; undefined, and nothing changed, if the store has to be asked. */
-  take(check: Check, now: number): GroupOutcome | undefined;
+  take(check: Check, now: number): LoneOutcome | undefined;
   /** What a check was taken from, to put it back into. */
   holderOf(check: Check): object | undefined;
   /** What was taken from a holder is not wanted, as another check of its group refused. */
@@ -33,12 +33,3 @@ export interface CounterOptions {
   /** Units that stay taken, as giving them back failed. */
   readonly onLost: () => void;
 }
-
-/** The answer to a check that was decided here. */
-export const answerOf = (outcome: Outcome, { shadow }: Check, { now, source }: Pick<GroupOutcome, 'now' | 'source'>): GroupOutcome => ({
-  now,
-  allowed: outcome.allowed || shadow === true,
-  outcomes: [outcome],
-  source,
-  degraded: false,
-});

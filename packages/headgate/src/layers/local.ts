@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.js';
-import { passes, unasked } from '../stores/outcome.js';
+import { groupOf, passes, unasked } from '../stores/outcome.js';
 import type { LocalCounter } from './local-counter.js';
 import type { Sync } from './sync.js';
-import type { Check, Group, GroupOutcome, Outcome, Store, Target, Ticket } from '../stores/store.js';
+import type { Check, Group, GroupOutcome, LoneOutcome, Outcome, Store, Target, Ticket } from '../stores/store.js';
 
 export interface LocalOptions {
   readonly store: Store;
@@ -21,9 +21,7 @@ const isPlain = ({ least, aheadUs }: Check): boolean => least === undefined && a
 interface Taken {
   readonly counter: LocalCounter;
   readonly holder: object | undefined;
-  readonly outcome: Outcome;
-  /** The store's clock, as this process believes it to be. */
-  readonly now: number;
+  readonly outcome: LoneOutcome;
 }
 
 const untaken = (outcome: Outcome): Outcome =>
@@ -48,9 +46,8 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
     return typeof check.mode === 'object' ? sync : leases;
   };
 
-  function decideNow(group: Group): GroupOutcome | undefined {
-    const [check] = group.checks;
-    if (check?.mode === undefined || group.checks.length !== 1 || group.dry === true || sync.isElsewhere(check)) return undefined;
+  function checkNow(check: Check, dry: boolean): LoneOutcome | undefined {
+    if (check.mode === undefined || dry || sync.isElsewhere(check)) return undefined;
     const answer = counterOf(check)?.take(check, clock.nowUs());
     if (answer !== undefined) decidedHere += 1;
     return answer;
@@ -84,7 +81,7 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
         const answer = counter.take(check, now);
         if (answer !== undefined) {
           decidedHere += 1;
-          return answer;
+          return groupOf(answer, check);
         }
         const wait = counter.wait(check, now, since);
         if (wait === undefined) break;
@@ -94,7 +91,7 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
       // The guard knows what is to be said in its place.
     }
     const last = counter.take(check, clock.nowUs());
-    return last ?? asked({ checks: [check] }, { cancelled: false, sent: false, ...ticket, since });
+    return last ? groupOf(last, check) : asked({ checks: [check] }, { cancelled: false, sent: false, ...ticket, since });
   }
 
   /** Takes what can be taken here, by the check's place in the group. */
@@ -103,10 +100,8 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
     const taken = new Map<number, Taken>();
     checks.forEach((check, index) => {
       const counter = counterOf(check);
-      const answer = counter?.take(check, now);
-      const [outcome] = answer?.outcomes ?? [];
-      if (counter === undefined || answer === undefined || outcome === undefined) return;
-      taken.set(index, { counter, holder: counter.holderOf(check), outcome, now: answer.now });
+      const outcome = counter?.take(check, now);
+      if (counter !== undefined && outcome !== undefined) taken.set(index, { counter, holder: counter.holderOf(check), outcome });
     });
     return taken;
   }
@@ -122,14 +117,14 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
   function merged(group: Group, taken: ReadonlyMap<number, Taken>, rest: GroupOutcome | undefined): GroupOutcome {
     let next = 0;
     const found = group.checks.map((_, index) => {
-      const here = taken.get(index);
-      return here === undefined ? (rest?.outcomes[next++] ?? unasked) : { ...here.outcome, takenAt: here.outcome.takenAt ?? here.now };
+      const here = taken.get(index)?.outcome;
+      return here === undefined ? (rest?.outcomes[next++] ?? unasked) : { ...here, takenAt: here.takenAt ?? here.now };
     });
     const allowed = passes(
       group,
       found.map((outcome) => outcome.allowed),
     );
-    const now = rest?.now ?? Math.max(...[...taken.values()].map((one) => one.now));
+    const now = rest?.now ?? Math.max(...[...taken.values()].map(({ outcome }) => outcome.now));
     const local = typeof group.checks.find(({ mode }) => mode)?.mode === 'object' ? 'sync' : 'lease';
     return {
       now,
@@ -201,7 +196,7 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
 
   return {
     ...store,
-    decideNow,
+    checkNow,
     decide,
     decidedHere: () => decidedHere,
     reset,

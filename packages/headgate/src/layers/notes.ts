@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { largestCost, type CountedLimit } from '../limit.js';
 import { costsTogether, unasked } from '../stores/outcome.js';
-import type { Check, Group, GroupOutcome, Outcome, Store, Ticket } from '../stores/store.js';
+import type { Check, Group, GroupOutcome, LoneOutcome, Outcome, Store, Ticket } from '../stores/store.js';
 import { Notebook, type Note } from './notebook.js';
 
 /** The longest that a refusal is believed without asking: whatever changes elsewhere is seen within it. */
@@ -36,7 +36,7 @@ function retryAtOf(note: Note, { limit, cost }: Check): number {
   return limit.kind === 'fixedWindow' || limit.kind === 'quota' ? note.retryAt : Math.max(note.retryAt, note.resetAt);
 }
 
-function refusalBy(note: Note, check: Check, now: number): Outcome {
+function refusalBy(note: Note, check: Check, { now, aheadUs }: { now: number; aheadUs: number }): LoneOutcome {
   const retryAt = retryAtOf(note, check);
   const never = retryAt === Number.POSITIVE_INFINITY;
   return {
@@ -46,6 +46,9 @@ function refusalBy(note: Note, check: Check, now: number): Outcome {
     retryAfterUs: retryAt - now,
     resetAfterUs: Math.max(0, note.resetAt - now),
     reason: never && note.reason === 'limited' ? 'cost-above-limit' : note.reason,
+    now: now + aheadUs,
+    source: 'note',
+    degraded: false,
   };
 }
 
@@ -130,7 +133,7 @@ export function notes({ store, max, clock, heard = false }: NotesOptions): Noted
     refused += 1;
     const outcomes = group.checks.map((check) => {
       const note = check === found.check ? found.note : noteOf(check);
-      return note !== undefined && now < note.until ? refusalBy(note, check, now) : unasked;
+      return note !== undefined && now < note.until ? refusalBy(note, check, { now, aheadUs }) : unasked;
     });
     return { now: now + aheadUs, allowed: false, outcomes, source: 'note', degraded: false };
   }
@@ -154,14 +157,13 @@ export function notes({ store, max, clock, heard = false }: NotesOptions): Noted
   }
 
   /** A note in force refuses; one that is over is asked about by `decide`. */
-  function decideNow(group: Group): GroupOutcome | undefined {
-    if (book.size === 0 || group.dry === true) return store.decideNow?.(group);
-    const [check] = group.checks;
-    if (check === undefined || group.checks.length > 1) return undefined;
-    const note = noteOf(check);
-    if (note === undefined) return store.decideNow?.(group);
+  function checkNow(check: Check, dry: boolean): LoneOutcome | undefined {
+    const note = book.size === 0 || dry ? undefined : noteOf(check);
+    if (note === undefined) return store.checkNow?.(check, dry);
     const now = clock.nowUs();
-    return now < note.until ? refusal(group, { check, note }, now) : undefined;
+    if (now >= note.until) return undefined;
+    refused += 1;
+    return refusalBy(note, check, { now, aheadUs });
   }
 
   function decideNoted(group: Group, ticket: Ticket | undefined, mayWait: boolean): Promise<GroupOutcome> {
@@ -190,7 +192,7 @@ export function notes({ store, max, clock, heard = false }: NotesOptions): Noted
   }
 
   return {
-    decideNow,
+    checkNow,
     decide,
     hear: take,
     giveBack: (item) => thenForget(item.receipt, store.giveBack(item)),

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../clock.js';
 import type { OnEvent } from '../events.js';
+import type { Layered, LayersOptions } from '../layered.js';
 import { sizeOf } from '../limit.js';
-import type { LimiterStats, MissedCalls } from '../limiter-types.js';
+import type { MissedCalls } from '../limiter-types.js';
 import type { Rule } from '../rule.js';
 import { shardedStore } from '../stores/sharded.js';
 import type { Store } from '../stores/store.js';
@@ -12,26 +12,6 @@ import { Leases } from './leases.js';
 import { localStore } from './local.js';
 import { notes, type NotedStore } from './notes.js';
 import { Sync } from './sync.js';
-
-export interface StackOptions {
-  readonly store: Store;
-  readonly deadlineMs: number;
-  /** Undefined if the user did not say. */
-  readonly fleetSize: number | undefined;
-  readonly mostNotes: number;
-  /** Keys counted locally at once, by leases and by sync each. */
-  readonly mostLocal: number;
-  readonly clock: Clock;
-  readonly onEvent: OnEvent;
-  readonly onLost: () => void;
-}
-
-/** The layers, and what they tell. */
-export interface Stack {
-  readonly store: Store;
-  readonly gauges: () => Omit<LimiterStats, 'checks' | 'degraded' | 'unreturned'>;
-  readonly onRules: (rules: ReadonlyMap<string, Rule>) => void;
-}
 
 /** Rules warned about, by name: what is remembered so that each is warned of once. */
 const mostWarned = 10_000;
@@ -85,8 +65,21 @@ function missedBy(guards: readonly GuardedStore[]): MissedCalls {
   return sum;
 }
 
-/** Puts the layers around a store: notes, then leases and sync, then for each shard a guard with its own breaker and heartbeat. */
-export function layersOver({ store, deadlineMs, fleetSize, mostNotes, mostLocal, clock, onEvent, onLost }: StackOptions): Stack {
+/**
+ * Puts the layers around a store: notes, then leases and sync, then for each shard a guard with its own breaker and heartbeat. A store that
+ * is not in the process names it as its `layers`; `createLimiter` calls it.
+ *
+ * @example
+ * ```ts
+ * import { createLimiter, memoryStore, tokenBucket, type Store } from 'headgate';
+ * import { layersOver } from 'headgate/layers';
+ *
+ * const { decide, giveBack, claim, extend, reset, ban, unban, ping, close } = memoryStore(); // or calls of a database
+ * const store: Store = { layers: layersOver, decide, giveBack, claim, extend, reset, ban, unban, ping, close };
+ * const limiter = createLimiter({ store, rules: { search: { limit: tokenBucket({ capacity: 20, refill: '2/s' }) } } });
+ * ```
+ */
+export function layersOver({ store, deadlineMs, fleetSize, mostNotes, mostLocal, clock, onEvent, onLost }: LayersOptions): Layered {
   let rules: ReadonlyMap<string, Rule> = new Map();
   const warnOfSmallLimits = smallLimits(onEvent);
   const processes = fleet({ configured: fleetSize, clock, onEvent, onGrowth: (size) => warnOfSmallLimits(rules, size) });

@@ -1,7 +1,7 @@
 import { receiptOf } from '../stores/outcome.js';
-import type { Check, GroupOutcome, Outcome, Target, Ticket } from '../stores/store.js';
+import type { Check, GroupOutcome, LoneOutcome, Outcome, Target, Ticket } from '../stores/store.js';
 import { isAlike } from './alike.js';
-import { answerOf, type CounterOptions, type LocalCounter } from './local-counter.js';
+import type { CounterOptions, LocalCounter } from './local-counter.js';
 import { PerKey } from './per-key.js';
 import { Tally } from './tally.js';
 
@@ -54,12 +54,11 @@ export class Sync implements LocalCounter {
     return now - since;
   }
 
-  take(check: Check, now: number): GroupOutcome | undefined {
+  take(check: Check, now: number): LoneOutcome | undefined {
     const tally = this.#tallies.only(check);
     if (tally === undefined || !isOf(tally, check)) return undefined;
     const outcome = tally.take(check.cost, now);
-    if (outcome === undefined) return undefined;
-    return answerOf(outcome, check, { now: tally.storeNow(now), source: 'sync' });
+    return outcome && { ...outcome, now: tally.storeNow(now), source: 'sync', degraded: false };
   }
 
   /**

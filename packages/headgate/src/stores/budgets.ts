@@ -1,21 +1,37 @@
+import type { Cells } from '../algorithms/index.js';
+
 /** The budgets of one rule and kind of limit, by key. */
 export type Page = Map<string, Budget>;
 
-/** What a budget is at a moment. */
-export interface BudgetState {
-  state: unknown;
-  /** The end of a ban, 0 if none. */
-  bannedUntil: number;
-  /** When it is worth no more than an absent one. */
-  expiresAt: number;
-  /** How full it was when last written: 0 is closed (nothing can be taken), `fullest` nearly full. */
-  fullness: number;
-}
-
-/** A key's state in memory. */
-export interface Budget extends BudgetState {
+/** Where a budget is: whose, and how full it was when last written: 0 is closed (nothing can be taken), `fullest` nearly full. */
+interface Place {
   readonly page: Page;
   readonly key: string;
+  readonly fullness: number;
+}
+
+/** A key's state in memory, written over in place. */
+export class Budget implements Cells {
+  a = 0;
+  b = 0;
+  c = 0;
+  /** The state, of an algorithm that has no cells. */
+  state: unknown = undefined;
+  /** Whether it has a state: a ban alone has none. */
+  counted = false;
+  /** The end of a ban, 0 if none. */
+  bannedUntil = 0;
+  /** When it is worth no more than an absent one. */
+  expiresAt = 0;
+  fullness: number;
+  readonly page: Page;
+  readonly key: string;
+
+  constructor({ page, key, fullness }: Place) {
+    this.page = page;
+    this.key = key;
+    this.fullness = fullness;
+  }
 }
 
 /** Degrees of fullness that are told apart when room must be made. */
@@ -41,6 +57,7 @@ export class Budgets {
   /** By rule and kind: looked up by the user's own strings, as putting one together for each check would cost more than deciding it. */
   readonly #pages = new Map<string, Map<string, Page>>();
   readonly #byFullness: readonly Set<Budget>[] = Array.from({ length: fullest + 1 }, () => new Set<Budget>());
+  readonly #last: { rule: string; kind: string; page: Page } = { rule: '', kind: '', page: this.#find('', '') };
   #sweptSet = 0;
   #sweeper: Iterator<Budget> | undefined;
   #size = 0;
@@ -56,6 +73,16 @@ export class Budgets {
 
   /** Rules come from configuration, so their pages stay. */
   page(rule: string, kind: string): Page {
+    const last = this.#last;
+    if (last.rule !== rule || last.kind !== kind) {
+      last.page = this.#find(rule, kind);
+      last.rule = rule;
+      last.kind = kind;
+    }
+    return last.page;
+  }
+
+  #find(rule: string, kind: string): Page {
     let kinds = this.#pages.get(rule);
     if (kinds === undefined) {
       kinds = new Map();
@@ -70,7 +97,7 @@ export class Budgets {
   }
 
   delete(budget: Budget): void {
-    if (budget.page.get(budget.key) !== budget) return;
+    if (!this.has(budget)) return;
     budget.page.delete(budget.key);
     this.#byFullness[budget.fullness]?.delete(budget);
     this.#size -= 1;
@@ -81,15 +108,22 @@ export class Budgets {
     return this.#size < this.#max || this.#makeRoom(now);
   }
 
-  /** Adds a budget, in the place of an older one of that key. Who adds asks `hasRoom` first. */
-  add(page: Page, key: string, { state, bannedUntil, expiresAt, fullness, now }: BudgetState & { readonly now: number }): void {
+  /** Whether a budget is still kept. */
+  has(budget: Budget): boolean {
+    return budget.page.get(budget.key) === budget;
+  }
+
+  /** Adds an empty budget, in the place of an older one of that key. Who adds asks `hasRoom` first, and writes the budget at once. */
+  add(place: Place, now: number): Budget {
+    this.sweep(now);
+    const { page, key, fullness } = place;
     const old = page.get(key);
     if (old !== undefined) this.delete(old);
-    const budget: Budget = { state, bannedUntil, expiresAt, fullness, page, key };
+    const budget = new Budget(place);
     page.set(key, budget);
     this.#byFullness[fullness]?.add(budget);
     this.#size += 1;
-    this.sweep(now);
+    return budget;
   }
 
   /** A budget's state has changed, and so how full it is. */

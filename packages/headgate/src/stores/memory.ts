@@ -1,11 +1,11 @@
-import { algorithmOf, type Step } from '../algorithms/index.js';
+import { algorithmOf, type Algorithm, type Step } from '../algorithms/index.js';
 import { prolong, type ConcurrencyState } from '../algorithms/concurrency.js';
 import { systemClock, type Clock } from '../clock.js';
 import { ConfigError, rejectUnknownOptions, show, StoreError } from '../errors.js';
-import { sizeOf } from '../limit.js';
+import { sizeOf, type CountedLimit } from '../limit.js';
 import { Budgets, fullnessOf, type Budget, type Page } from './budgets.js';
-import { costsTogether, outcomeOf, passes, returnableUntil } from './outcome.js';
-import type { Check, GiveBack, Group, GroupOutcome, Receipt, Store, Target } from './store.js';
+import { costsTogether, groupOf, outcomeOf, passes, returnableUntil } from './outcome.js';
+import type { Check, GiveBack, Group, GroupOutcome, LoneOutcome, Receipt, Store, Target } from './store.js';
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
@@ -23,11 +23,35 @@ export interface MemoryStore extends Store {
 
 /** What one budget goes through while a group is decided. */
 interface Slot {
+  readonly algorithm: Algorithm<CountedLimit, unknown>;
   readonly page: Page;
   readonly key: string;
   readonly stored: Budget | undefined;
   readonly base: unknown;
   state: unknown;
+}
+
+/** Whether it asks for its cost, and nothing else. */
+const isPlain = ({ least, aheadUs, countRefused }: Check): boolean => least === undefined && aheadUs === undefined && !countRefused;
+
+/** A budget's state; undefined if it has none. */
+function stateOf({ cells }: Algorithm<CountedLimit, unknown>, budget: Budget): unknown {
+  if (!budget.counted) return undefined;
+  return cells === undefined ? budget.state : cells.read(budget);
+}
+
+function keep({ cells }: Algorithm<CountedLimit, unknown>, budget: Budget, state: unknown): void {
+  budget.counted = true;
+  if (cells === undefined) budget.state = state;
+  else cells.write(budget, state);
+}
+
+function slotOf(
+  algorithm: Algorithm<CountedLimit, unknown>,
+  { page, key, stored, limit, now }: Pick<Slot, 'page' | 'key' | 'stored'> & { limit: CountedLimit; now: number },
+): Slot {
+  const base = algorithm.current(stored && stateOf(algorithm, stored), limit, now);
+  return { algorithm, page, key, stored, base, state: base };
 }
 
 /**
@@ -76,52 +100,46 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
 
   /** The budget's own entry; a new key that finds no room gets the rule's shared one. */
   function open(check: Check, now: number): Slot {
-    const algorithm = algorithmOf(check.limit.kind);
-    const page = budgets.page(check.rule, check.limit.kind);
-    const load = (key: string): Slot => {
-      const stored = page.get(key);
-      const base = algorithm.current(stored?.state, check.limit, now);
-      return { page, key, stored, base, state: base };
-    };
-    const own = load(check.key);
-    if (own.stored !== undefined || budgets.hasRoom(now)) return own;
-    shared += 1;
-    return load('');
-  }
-
-  const overreaches = ({ stored }: Slot, { limit }: Check, now: number): boolean =>
-    stored?.state !== undefined && algorithmOf(limit.kind).overreaches(stored.state, limit, now);
-
-  const expiryOf = ({ state, stored }: Slot, { limit }: Check, now: number): number =>
-    Math.max(algorithmOf(limit.kind).expiresAt(state, limit, now), stored?.bannedUntil ?? 0);
-
-  function save(slot: Slot, check: Check, now: number): void {
-    const { limit } = check;
+    const { rule, key, limit } = check;
     const algorithm = algorithmOf(limit.kind);
-    const view = algorithm.view({ limit, now, cost: 1, state: slot.state });
-    write(slot, check, { remaining: algorithm.describe({ limit, now, cost: 1, view }).remaining, now });
+    const page = budgets.page(rule, limit.kind);
+    let stored = page.get(key);
+    if (stored !== undefined || budgets.hasRoom(now)) return slotOf(algorithm, { page, key, stored, limit, now });
+    shared += 1;
+    stored = page.get('');
+    return slotOf(algorithm, { page, key: '', stored, limit, now });
   }
 
-  /** Writes a state of which so much remains. */
-  function write(slot: Slot, check: Check, { remaining, now }: { remaining: number; now: number }): void {
-    const { page, key, stored, state } = slot;
-    const expiresAt = expiryOf(slot, check, now);
-    const banned = stored?.bannedUntil ?? 0;
-    const fullness = banned > now ? 0 : fullnessOf(remaining, sizeOf(check.limit));
-    if (expiresAt > now) budgets.add(page, key, { state, bannedUntil: banned, expiresAt, fullness, now });
-    else if (stored !== undefined) budgets.delete(stored);
-  }
+  const overreaches = ({ algorithm, stored }: Slot, { limit }: Check, now: number): boolean => {
+    const state = stored && stateOf(algorithm, stored);
+    return state !== undefined && algorithm.overreaches(state, limit, now);
+  };
 
-  /** The same for a budget that has not left since it was read, as nothing was added meanwhile. */
-  function rewrite(slot: Slot, stored: Budget, { check, remaining, now }: { check: Check; remaining: number; now: number }): void {
-    const expiresAt = expiryOf(slot, check, now);
+  /** Writes a slot's state, of which so much remains, into its budget, or into a new one if that has left meanwhile. */
+  function write(slot: Slot, { limit }: Check, { remaining, now, left }: { remaining: number; now: number; left: boolean }): void {
+    const { algorithm, page, key, stored, state } = slot;
+    const bannedUntil = stored?.bannedUntil ?? 0;
+    const expiresAt = Math.max(algorithm.expiresAt(state, limit, now), bannedUntil);
     if (expiresAt <= now) {
-      budgets.delete(stored);
+      if (stored !== undefined) budgets.delete(stored);
       return;
     }
-    stored.state = slot.state;
-    stored.expiresAt = expiresAt;
-    budgets.refill(stored, stored.bannedUntil > now ? 0 : fullnessOf(remaining, sizeOf(check.limit)));
+    const fullness = bannedUntil > now ? 0 : fullnessOf(remaining, sizeOf(limit));
+    let budget = stored;
+    if (budget === undefined || left) {
+      budget = budgets.add({ page, key, fullness }, now);
+      budget.bannedUntil = bannedUntil;
+    } else budgets.refill(budget, fullness);
+    budget.expiresAt = expiresAt;
+    keep(algorithm, budget, state);
+  }
+
+  function save(slot: Slot, check: Check, now: number): void {
+    const { algorithm, stored, state } = slot;
+    const { limit } = check;
+    const view = algorithm.view({ limit, now, cost: 1, state });
+    const { remaining } = algorithm.describe({ limit, now, cost: 1, view });
+    write(slot, check, { remaining, now, left: stored !== undefined && !budgets.has(stored) });
   }
 
   const bannedUntil = ({ stored }: Slot, now: number): number | undefined =>
@@ -132,28 +150,46 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
   }
 
   /** The same as `decideSeveral`, for the check that comes alone: most do. */
-  function decideOne(check: Check, dry: boolean, now: number): GroupOutcome {
-    const { limit, cost, shadow } = check;
+  function decideOne(check: Check, dry: boolean, now: number): LoneOutcome {
+    const { limit, cost } = check;
     const slot = open(check, now);
     const banned = bannedUntil(slot, now);
     const step = banned === undefined ? take(check, slot.base, now) : undefined;
     const allowed = step?.allowed === true;
     if (step !== undefined && !dry) slot.state = step.state;
-    const view = algorithmOf(limit.kind).view({ state: slot.state, limit, now, cost });
+    const view = slot.algorithm.view({ state: slot.state, limit, now, cost });
     const taken = dry ? 0 : (step?.taken ?? 0);
     const outcome = outcomeOf({ check, cost, now, view, allowed, taken, bannedUntil: banned });
     const writes = slot.state !== slot.base || (!dry && banned === undefined && overreaches(slot, check, now));
-    const { stored } = slot;
-    if (writes && stored !== undefined) rewrite(slot, stored, { check, remaining: outcome.remaining, now });
-    else if (writes) write(slot, check, { remaining: outcome.remaining, now });
-    return { now, allowed: allowed || shadow === true, outcomes: [outcome], source: 'store', degraded: false };
+    // Nothing was added since it was read, so it has not left.
+    if (writes) write(slot, check, { remaining: outcome.remaining, now, left: false });
+    return { ...outcome, now, source: 'store', degraded: false };
+  }
+
+  /** The way of most checks: a known key, a plain check, and it passes. */
+  function passNow(check: Check, now: number): LoneOutcome | undefined {
+    const { rule, key, limit } = check;
+    const stored = budgets.page(rule, limit.kind).get(key);
+    if (stored === undefined || !stored.counted || stored.bannedUntil > now || !isPlain(check)) return undefined;
+    const outcome = algorithmOf(limit.kind).pass?.(stored, check, now);
+    if (outcome !== undefined) {
+      stored.expiresAt = now + outcome.resetAfterUs;
+      budgets.refill(stored, fullnessOf(outcome.remaining, sizeOf(limit)));
+    }
+    return outcome;
+  }
+
+  function checkNow(check: Check, dry: boolean): LoneOutcome {
+    assertOpen();
+    const now = clock.nowUs();
+    return (dry ? undefined : passNow(check, now)) ?? decideOne(check, dry, now);
   }
 
   function decideNow(group: Group): GroupOutcome {
     assertOpen();
     const { checks, dry = false } = group;
     const [check] = checks;
-    return check !== undefined && checks.length === 1 ? decideOne(check, dry, clock.nowUs()) : decideSeveral(group, clock.nowUs());
+    return check !== undefined && checks.length === 1 ? groupOf(checkNow(check, dry), check) : decideSeveral(group, clock.nowUs());
   }
 
   function decideSeveral(group: Group, now: number): GroupOutcome {
@@ -215,7 +251,7 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
     const known = page.get(id);
     if (known !== undefined && known.expiresAt > now) return false;
     if (until <= now || !redeemed.hasRoom(now)) return false;
-    redeemed.add(page, id, { state: undefined, bannedUntil: 0, expiresAt: until, fullness: 0, now });
+    redeemed.add({ page, key: id, fullness: 0 }, now).expiresAt = until;
     return true;
   }
 
@@ -223,12 +259,12 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
     assertOpen();
     const now = clock.nowUs();
     const stored = budgets.page(receipt.rule, receipt.limit.kind).get(receipt.key);
-    if (stored?.state === undefined || stored.expiresAt <= now) return 0;
+    if (stored === undefined || !stored.counted || stored.expiresAt <= now) return 0;
     const algorithm = algorithmOf(receipt.limit.kind);
-    const { state, returned } = algorithm.giveBack({ stored: stored.state, receipt, now, units, forget, downTo });
+    const { state, returned } = algorithm.giveBack({ stored: stateOf(algorithm, stored), receipt, now, units, forget, downTo });
     if (returned === 0 || (onceId !== undefined && !redeem(onceId, returnableUntil(receipt), now))) return 0;
     // Perhaps no longer closed; the next check finds out how full it is.
-    stored.state = state;
+    keep(algorithm, stored, state);
     const isFull = algorithm.expiresAt(state, receipt.limit, now) <= now;
     if (isFull && stored.bannedUntil <= now) {
       budgets.delete(stored);
@@ -244,7 +280,7 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
     const { limit, holder } = receipt;
     const now = clock.nowUs();
     const stored = budgets.page(receipt.rule, limit.kind).get(receipt.key);
-    if (limit.kind !== 'concurrency' || holder === undefined || stored?.state === undefined) return false;
+    if (limit.kind !== 'concurrency' || holder === undefined || stored === undefined || !stored.counted) return false;
     const current = algorithmOf('concurrency').current(stored.state, limit, now) as ConcurrencyState;
     const state = prolong(current, holder, now + limit.expiresUs);
     if (state === undefined) return false;
@@ -256,18 +292,21 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
   function setBan({ rule, key, kinds }: Target, bannedUntil: number, now: number): void {
     for (const kind of kinds) {
       const page = budgets.page(rule, kind);
-      const stored = page.get(key);
+      let stored = page.get(key);
       if (stored === undefined && bannedUntil === 0) continue;
       if (stored === undefined && !budgets.hasRoom(now))
         throw new StoreError(`the memory store is full of closed budgets (maxKeys ${maxKeys})`);
-      const live = stored !== undefined && stored.state !== undefined && stored.expiresAt > now;
-      const expiresAt = Math.max(bannedUntil, live ? stored.expiresAt : 0);
-      budgets.add(page, key, { state: live ? stored.state : undefined, bannedUntil, expiresAt, fullness: 0, now });
+      stored ??= budgets.add({ page, key, fullness: 0 }, now);
+      stored.counted &&= stored.expiresAt > now;
+      stored.expiresAt = Math.max(bannedUntil, stored.counted ? stored.expiresAt : 0);
+      stored.bannedUntil = bannedUntil;
+      budgets.refill(stored, 0);
     }
   }
 
   return {
     local: true,
+    checkNow,
     decideNow,
     adjust,
     decide: async (group) => decideNow(group),
@@ -282,7 +321,7 @@ export function createMemoryStore(options: MemoryStoreOptions): LocalMemoryStore
       for (const kind of kinds) {
         const stored = budgets.page(rule, kind).get(key);
         if (stored === undefined) continue;
-        if (stored.bannedUntil > clock.nowUs()) stored.state = undefined;
+        if (stored.bannedUntil > clock.nowUs()) stored.counted = false;
         else budgets.delete(stored);
       }
     },

@@ -3,7 +3,7 @@ import { algorithmOf } from '../algorithms/index.js';
 import { tokenBucketAlgorithm, turnAfterUs } from '../algorithms/token-bucket.js';
 import { millionth } from '../limit.js';
 import type { View } from '../algorithms/index.js';
-import type { Check, Group, Outcome, Receipt } from './store.js';
+import type { Check, Group, GroupOutcome, LoneOutcome, Outcome, Receipt } from './store.js';
 
 /** What a store found for one check: enough to say everything else. */
 export interface Finding {
@@ -46,6 +46,11 @@ export function outcomeOf({ check, cost, now, view, allowed, taken, bannedUntil 
   return outcome;
 }
 
+/** A check that was decided by itself, as a group of one. */
+export function groupOf({ now, source, degraded, ...outcome }: LoneOutcome, { shadow }: Check): GroupOutcome {
+  return { now, allowed: outcome.allowed || shadow === true, outcomes: [outcome], source, degraded };
+}
+
 /** Of a check that was not asked about, as another in its group refuses: nothing is known to be left, and nothing refuses it. */
 export const unasked: Outcome = Object.freeze({ allowed: true, taken: 0, remaining: 0, retryAfterUs: 0, resetAfterUs: 0, reason: 'ok' });
 
@@ -69,7 +74,7 @@ export function passes(group: Group, allowed: readonly boolean[]): boolean {
 /** The receipt of what a check took; undefined if it took nothing. */
 export function receiptOf(check: Check, outcome: Outcome, decided: { now: number; degraded: boolean }): Receipt | undefined {
   if (outcome.taken === 0) return undefined;
-  const { rule, key, limit, holder } = check;
+  const { rule, key, limit, holder, plan } = check;
   return {
     rule,
     key,
@@ -80,6 +85,7 @@ export function receiptOf(check: Check, outcome: Outcome, decided: { now: number
     ...(outcome.windowEnd === undefined ? undefined : { windowEnd: outcome.windowEnd }),
     ...(holder === undefined ? undefined : { holder }),
     ...(outcome.fill === undefined ? undefined : { fill: outcome.fill }),
+    ...(plan === undefined ? undefined : { plan }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Reason, Source } from '../decision.js';
+import type { LayersOver } from '../layered.js';
 import type { CountedLimit } from '../limit.js';
 import type { LocalMode } from '../mode.js';
 import type { WhenUnavailable } from '../rule.js';
@@ -27,6 +28,8 @@ export interface Check {
   readonly whenUnavailable?: WhenUnavailable;
   /** How it is counted, exactly if absent: read by the layers, not by stores. */
   readonly mode?: LocalMode;
+  /** The plan it is asked under, for its receipt. */
+  readonly plan?: string;
 }
 
 /** Checks that are decided together: every one that is not a shadow is allowed and taken, or none is. */
@@ -69,6 +72,9 @@ export interface GroupOutcome {
   readonly source: Source;
   readonly degraded: boolean;
 }
+
+/** What was said of one check that was decided by itself. */
+export interface LoneOutcome extends Outcome, Pick<GroupOutcome, 'now' | 'source' | 'degraded'> {}
 
 /** What a take left behind: enough for any process to give it back. Plain data. */
 export interface Receipt {
@@ -174,6 +180,11 @@ export interface Asking extends Ticket {
 export interface Store {
   /** Set if it decides within this process, so that no deadline is needed. */
   readonly local?: true;
+  /**
+   * What stands before it in a limiter: deadlines, breakers, leases and the like. `layersOver` of `headgate/layers`, for every store that is not
+   * `local`; so a program that counts in memory loads none of them.
+   */
+  readonly layers?: LayersOver;
   /** Set if it is several stores as one: each gets a guard of its own. */
   readonly shards?: readonly { readonly name: string; readonly weight: number; readonly store: Store }[];
   /** Of a store that is several servers (a cluster): what fails together with a key, so that one server's failure is its keys' alone. */
@@ -181,10 +192,10 @@ export interface Store {
   /** Decides a group. MUST leave an absent key absent if nothing was taken. */
   decide(group: Group, ticket?: Ticket): Promise<GroupOutcome>;
   /**
-   * Optional: the decision, where it is known here and now; undefined if it has to be asked for by `decide`. MUST NOT change anything
-   * if it answers undefined.
+   * Optional: the decision of a check that is a group by itself, where it is known here and now; undefined if it has to be asked for by
+   * `decide`. MUST NOT change anything if it answers undefined, or if it is `dry`.
    */
-  decideNow?(group: Group): GroupOutcome | undefined;
+  checkNow?(check: Check, dry: boolean): LoneOutcome | undefined;
   /** Optional: the same as `decide`, for who asks so often that promises count. MUST NOT throw. */
   ask?(group: Group, call: Asking): void;
   /**

@@ -1,6 +1,7 @@
 import { Leases } from '../../src/layers/leases.js';
 import { localStore, type LocalStore } from '../../src/layers/local.js';
 import { Sync } from '../../src/layers/sync.js';
+import { groupOf } from '../../src/stores/outcome.js';
 import { shardedStore } from '../../src/stores/sharded.js';
 import type { Check, Group, GroupOutcome, Meeting, Store } from '../../src/stores/store.js';
 import type { History } from './history.js';
@@ -56,8 +57,9 @@ export class Process {
     const group: Group = { checks: [checkOf(spec, cost), ...(spec.with ? [checkOf(spec.with, 1)] : [])] };
     const calledAt = this.#world.schedule.nowUs;
     this.#world.history.checks += 1;
-    const here = this.#store.decideNow?.(group);
-    if (here !== undefined) this.#record(group, here, calledAt);
+    const [check] = group.checks;
+    const here = group.checks.length === 1 && check && this.#store.checkNow?.(check, false);
+    if (here) this.#record(group, groupOf(here, check), calledAt);
     else void this.#store.decide(group).then((answer) => this.#record(group, answer, calledAt));
   }
 

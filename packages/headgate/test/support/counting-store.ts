@@ -1,3 +1,4 @@
+import { layersOver } from '../../src/layers/index.js';
 import { memoryStore } from '../../src/stores/memory.js';
 import type { MemoryStoreOptions } from '../../src/stores/memory.js';
 import type { Store } from '../../src/stores/store.js';
@@ -13,6 +14,7 @@ export function countingStore(options?: MemoryStoreOptions): Store & { readonly 
     };
   };
   return {
+    layers: layersOver,
     calls,
     decide: counted('decide', inner.decide),
     giveBack: counted('giveBack', inner.giveBack),

@@ -1,4 +1,5 @@
 import { StoreError } from '../../src/errors.js';
+import { layersOver } from '../../src/layers/index.js';
 import { memoryStore } from '../../src/stores/memory.js';
 import type { Clock, Group, GroupOutcome, Store, Ticket } from '../../src/index.js';
 
@@ -28,6 +29,7 @@ export function faultyStore(clock: Clock) {
   }
 
   const store: Store = {
+    layers: layersOver,
     decide,
     async giveBack(item) {
       const units = await inner.giveBack(item);

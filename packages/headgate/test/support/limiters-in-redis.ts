@@ -12,7 +12,7 @@ import {
   tokenBucket,
 } from '../../src/index.js';
 import type { CountedLimit, Limiter, RuleOptions } from '../../src/index.js';
-import { redisStore, type RedisStoreOptions } from '../../src/stores/redis/index.js';
+import { redisStore, type RedisStoreOptions } from '../../src/redis.js';
 import { windowAwayFromEdge } from './away-from-edges.js';
 
 /** A Redis for the tests of a file, and limiters over it. After each test all that was opened is closed, no key is for ever, and it is emptied. */

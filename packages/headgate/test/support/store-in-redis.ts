@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { startRedis, type RedisServer } from '../../../../test/support/redis.js';
 import type { Store } from '../../src/index.js';
-import { redisStore } from '../../src/stores/redis/index.js';
+import { redisStore } from '../../src/redis.js';
 
 /** A Redis for the tests of a file, and a store in it: there once the first test begins, and emptied after each. */
 export interface StoreInRedis {

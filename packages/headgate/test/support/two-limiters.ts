@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { startRedis, type RedisServer } from '../../../../test/support/redis.js';
 import { createLimiter, memoryStore, type Limiter, type RuleOptions, type Store } from '../../src/index.js';
-import { redisStore } from '../../src/stores/redis/index.js';
+import { redisStore } from '../../src/redis.js';
 
 /** Two limiters, as two servers have them, over one store; they are closed, and Redis is emptied, after each test. */
 export type MakeTwo = <const Name extends string>(rules: Record<Name, RuleOptions>) => readonly [Limiter<Name>, Limiter<Name>];

@@ -1,7 +1,7 @@
 import { millionth } from '../../limit.js';
 import { StoreError } from '../../errors.js';
+import { outcomeOf } from '../outcome.js';
 import type { Check, Group, GroupOutcome } from '../store.js';
-import { Reader, verdictOf } from './wire.js';
 
 /** A batch as the take-groups script takes it; see its header. */
 export interface GroupsCall {
@@ -41,17 +41,27 @@ export function encodeGroups(groups: readonly Group[], keyOf: (check: Check) => 
   return { keys, args: [`[${first.map(shapeOf).join(',')}]`] };
 }
 
-/** Decodes the list of take-groups. */
+/** Decodes the list of take-groups. No key is in it twice, so each check's cost is its own. */
 export function decodeGroups(reply: unknown, groups: readonly Group[]): { now: number; verdicts: (GroupOutcome | 'odd')[]; odd: boolean } {
   if (!Array.isArray(reply)) throw new StoreError('the take-groups script answered with something that is no list');
   const now = Number(reply[0]);
-  const reader = new Reader(reply);
+  let at = 1;
   let odd = false;
-  const verdicts = groups.map((group) => {
-    if (reader.peek() !== 'O') return verdictOf(group, reader, now) as GroupOutcome;
-    reader.next();
-    odd = true;
-    return 'odd';
+  const next = (): number => Number(reply[at++]);
+  const verdicts = groups.map(({ checks }): GroupOutcome | 'odd' => {
+    if (reply[at] === 'O') {
+      at += 1;
+      odd = true;
+      return 'odd';
+    }
+    const views = checks.map(({ limit }) => (limit.kind === 'tokenBucket' ? [next()] : [next(), next()]));
+    const allowed = views.every(([head = Number.NaN]) => head >= 0);
+    const outcomes = checks.map((check, index) => {
+      const [head = Number.NaN, ...rest] = views[index] ?? [];
+      const view = head >= 0 ? [head, ...rest] : [-1 - head, ...rest];
+      return outcomeOf({ check, cost: check.cost, now, view, allowed: head >= 0, taken: allowed ? check.cost : 0 });
+    });
+    return { now, allowed, outcomes, source: 'store', degraded: false };
   });
   return { now, verdicts, odd };
 }

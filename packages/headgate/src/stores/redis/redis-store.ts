@@ -17,7 +17,7 @@ import { slotOf } from './slot.js';
 import { timed, type RedisCall } from './timed.js';
 import { decode, encode, kindNumber, type Verdict } from './wire.js';
 
-/** Options of {@link redisStore}. */
+/** Options of `redisStore`. */
 export interface RedisStoreOptions {
   /**
    * The user's own client: ioredis 5 or 6 (`Redis`, `Cluster`), node-redis 5 or 6 (client, pool, cluster, sentinel) or
@@ -45,28 +45,7 @@ export interface RedisStoreInternals {
   readonly editScript?: (source: string) => string;
 }
 
-/**
- * Counters in Redis or Valkey, shared by every process that uses the same servers and prefix. Each decision is one atomic
- * step there, by Redis's clock. Making a store never throws because Redis is away.
- *
- * @throws ConfigError if the client is of a kind Headgate cannot use, or an option is wrong
- * @example
- * ```ts
- * import { createLimiter, tokenBucket } from 'headgate';
- * import { redisStore } from 'headgate/redis';
- * import { Redis } from 'ioredis';
- *
- * const limiter = createLimiter({
- *   store: redisStore({ client: new Redis('redis://127.0.0.1:6379') }),
- *   rules: { search: { limit: tokenBucket({ capacity: 20, refill: '2/s' }) } },
- * });
- * ```
- */
-export function redisStore(options: RedisStoreOptions): Store {
-  return createRedisStore(options);
-}
-
-/** `redisStore` with what only tests set. */
+/** `redisStore` without its layers, and with what only tests set. */
 export function createRedisStore(options: RedisStoreOptions, internals: RedisStoreInternals = {}): Store {
   const { prefix, encode, servers } = readOptions(options);
   const { onCall } = options;
