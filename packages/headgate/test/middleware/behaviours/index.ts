@@ -1,0 +1,5 @@
+import type { Behaviour } from '../site.js';
+import { answerBehaviours } from './answers.js';
+
+/** What every framework does alike. */
+export const behaviours: readonly Behaviour[] = [...answerBehaviours];
