@@ -10,8 +10,8 @@ import { warner, watchLimiters } from './warnings.js';
 
 /** What became of a request. */
 export interface Verdict<Name extends string> {
-  /** Fields that the response tells the limits in. */
-  readonly fields: Readonly<Record<string, string>>;
+  /** Fields that the response tells the limits in: of all that was decided about the request by then. */
+  fields(): Readonly<Record<string, string>>;
   /** Undefined if the request may pass. */
   readonly refusal: Refusal<Name> | undefined;
   /** To be called when the response has ended, if there is something to do then. */
@@ -29,7 +29,7 @@ export interface RateLimiting<Name extends string, Req> {
 /** What was answered about each request so far: several middlewares of one request fill the same fields. */
 const answeredSoFar = new WeakMap<object, readonly Answered[]>();
 
-function answersOf(request: object, decisions: readonly Decision[], { partitionKeyOf, quotaUnits }: Telling): readonly Answered[] {
+function tell(request: object, decisions: readonly Decision[], { partitionKeyOf, quotaUnits }: Telling): void {
   const own = decisions.map((decision): Answered => {
     const quotaUnit = quotaUnits[decision.rule];
     return {
@@ -39,9 +39,7 @@ function answersOf(request: object, decisions: readonly Decision[], { partitionK
       ...(quotaUnit === undefined ? undefined : { quotaUnit }),
     };
   });
-  const all = [...(answeredSoFar.get(request) ?? []), ...own];
-  answeredSoFar.set(request, all);
-  return all;
+  answeredSoFar.set(request, [...(answeredSoFar.get(request) ?? []), ...own]);
 }
 
 async function ask<Name extends string>(
@@ -107,9 +105,10 @@ export function rateLimiting<Name extends string, Plan extends string, Req exten
     const info = withSettle(limiter, await ask(limiter, chosen));
     infos.set(request, info);
     const { decisions } = info;
-    const fields = rateLimitFields(answersOf(request, decisions, telling), telling.formats);
+    tell(request, decisions, telling);
+    const fields = (): Record<string, string> => rateLimitFields(answeredSoFar.get(request) ?? [], telling.formats);
     const refused = problemOf(decisions);
-    if (refused !== undefined) return { fields, refusal: refusalOf(refused, fields, info), ended: undefined };
+    if (refused !== undefined) return { fields, refusal: refusalOf(refused, fields(), info), ended: undefined };
     const taken = chosen.flatMap(({ countWhen }, index) => {
       const decision = decisions[index];
       return decision === undefined ? [] : [{ decision, countWhen }];
@@ -124,7 +123,7 @@ export function rateLimiting<Name extends string, Plan extends string, Req exten
       } catch (error) {
         if (!(error instanceof MissingKey)) throw error;
         const detail = problem({ status: 400, title: 'Bad request', detail: error.message });
-        return { fields: {}, refusal: refusalOf<Name>(detail, {}), ended: undefined };
+        return { fields: () => ({}), refusal: refusalOf<Name>(detail, {}), ended: undefined };
       }
     },
     of: (request) => infos.get(request),

@@ -75,7 +75,7 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
     const { refusal, ended, fields } = verdict;
     const info = limiting.of(request);
     if (info !== undefined) (request as Express.Request).rateLimit = info;
-    for (const [name, value] of Object.entries(refusal?.headers ?? fields)) response.setHeader(name, value);
+    for (const [name, value] of Object.entries(refusal?.headers ?? fields())) response.setHeader(name, value);
     if (refusal === undefined) {
       if (ended !== undefined) whenEnded(request, response, ended);
       return next();

@@ -72,7 +72,7 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
     if (verdict === undefined) return undefined;
     const { refusal, ended, fields } = verdict;
     (request as { rateLimit?: RateLimitInfo | undefined }).rateLimit = limiting.of(request);
-    reply.headers({ ...(refusal?.headers ?? fields) });
+    reply.headers({ ...(refusal?.headers ?? fields()) });
     if (refusal === undefined) {
       if (ended !== undefined) whenEnded(request.raw, reply.raw, ended);
       return undefined;

@@ -54,10 +54,10 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
       const { 'Content-Type': _, ...others } = headers;
       return withFields(own, others);
     }
-    if (ended === undefined) return withFields(await handler(), fields);
+    if (ended === undefined) return withFields(await handler(), fields());
     whenAborted(request, ended);
     try {
-      return whenSent(request, withFields(await handler(), fields), ended);
+      return whenSent(request, withFields(await handler(), fields()), ended);
     } catch (error) {
       ended({ status: 500, aborted: false });
       throw error;

@@ -1,6 +1,7 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, MiddlewareHandler } from 'hono';
 import { rateLimiting } from './core.js';
+import { whenEnded } from './node.js';
 import type { RateLimitInfo, RateLimitOptions, Refusal } from './types.js';
 import { seenByWeb, whenAborted, whenSent } from './web.js';
 
@@ -14,9 +15,9 @@ export type HonoRateLimit<Name extends string> = MiddlewareHandler<RateLimitVari
   of(context: Context): RateLimitInfo<Name> | undefined;
 };
 
-/** The connection that `@hono/node-server` hands on. */
-const socketAddressOf = (context: Context): string | undefined =>
-  (context.env as { incoming?: IncomingMessage } | undefined)?.incoming?.socket.remoteAddress;
+/** What `@hono/node-server` hands on. */
+const nodeOf = (context: Context): { readonly incoming?: IncomingMessage; readonly outgoing?: ServerResponse } =>
+  (context.env ?? {}) as ReturnType<typeof nodeOf>;
 
 /**
  * Middleware for Hono 4: decides, sets header fields, answers 429 with a problem. Under `@hono/node-server` the client's address is the
@@ -42,7 +43,7 @@ export function rateLimit<Name extends string, Plan extends string = string>(
 ): HonoRateLimit<Name> {
   const { onRefused } = options;
   const limiting = rateLimiting<Name, Plan, Context>(options, {
-    seen: (context) => seenByWeb(context.req.raw, socketAddressOf(context)),
+    seen: (context) => seenByWeb(context.req.raw, nodeOf(context).incoming?.socket.remoteAddress),
     options: ['onRefused'],
   });
 
@@ -57,16 +58,22 @@ export function rateLimit<Name extends string, Plan extends string = string>(
       context.status(refusal.status as Parameters<typeof context.status>[0]);
       return onRefused === undefined ? context.body(JSON.stringify(refusal.problem)) : onRefused(refusal, context);
     }
-    if (ended !== undefined) whenAborted(raw, ended);
+    const { incoming, outgoing } = nodeOf(context);
+    // Node's own response tells more exactly when it ended.
+    const onNode = incoming !== undefined && outgoing !== undefined;
+    if (ended !== undefined) {
+      if (onNode) whenEnded(incoming, outgoing, ended);
+      else whenAborted(raw, ended);
+    }
     try {
       await next();
     } catch (error) {
-      ended?.({ status: 500, aborted: false });
+      if (!onNode) ended?.({ status: 500, aborted: false });
       throw error;
     }
     // After the handler: what it returns may be a response of its own making.
-    for (const [name, value] of Object.entries(fields)) context.header(name, value);
-    if (ended === undefined) return;
+    for (const [name, value] of Object.entries(fields())) context.header(name, value);
+    if (ended === undefined || onNode) return;
     const response = whenSent(raw, context.res, ended);
     // Else Hono would merge the old response's fields into the new one.
     context.res = undefined;

@@ -54,7 +54,7 @@ export function rateLimit<Name extends string, Plan extends string = string, Con
     if (verdict === undefined) return next();
     const { refusal, ended, fields } = verdict;
     (context.state as { rateLimit?: RateLimitInfo | undefined }).rateLimit = limiting.of(context);
-    context.set(refusal?.headers ?? fields);
+    context.set(refusal?.headers ?? fields());
     if (refusal === undefined) {
       if (ended !== undefined) whenEnded(context.req, context.res, ended);
       return next();

@@ -75,7 +75,7 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
       if (verdict === undefined) return true;
       const { refusal, ended, fields } = verdict;
       request.rateLimit = limiting.of(request);
-      setFields(response, refusal?.headers ?? fields);
+      setFields(response, refusal?.headers ?? fields());
       if (refusal !== undefined) throw new RateLimitException(refusal);
       if (ended !== undefined) whenEnded(rawRequest(request), 'raw' in response ? response.raw : response, ended);
       return true;

@@ -66,9 +66,10 @@ const functions = ['rule', 'key', 'cost', 'plan', 'checks', 'skip', 'address'] a
 
 /** A limit's options with functions of a framework's request. */
 export function optionsFor<Req>(limit: Limit, factsOf: (request: Req) => Facts | Promise<Facts>): RateLimitOptions<string, string, Req> {
-  const { ownAnswer: _, ...options } = limit;
+  const options: Record<string, unknown> = { ...limit };
+  delete options['ownAnswer'];
   const mapped = functions.flatMap((name) => {
-    const value = (options as Record<string, unknown>)[name];
+    const value = options[name];
     if (typeof value !== 'function') return [];
     return [[name, async (request: Req) => (value as (facts: Facts) => unknown)(await factsOf(request))]];
   });

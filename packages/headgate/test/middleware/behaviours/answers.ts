@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { fixedWindow, slidingLog, tokenBucket } from 'headgate';
 import { parseList } from 'structured-headers';
 import { send } from '../client.js';
-import type { Behaviour } from '../site.js';
+import type { Behaviour, Facts } from '../site.js';
 import { behaviour, ok, rule } from './shared.js';
 
 /** A structured list as a client reads it. */
@@ -141,7 +141,7 @@ export const answerBehaviours: readonly Behaviour[] = [
   behaviour('fields say whose budget they tell of, and what a unit is', async ({ limiterOf, serve }) => {
     const limiter = limiterOf({ download: { limit: slidingLog({ limit: 100, window: '1h' }) } });
     const limit = { limiter, rule: 'download', partitionSecret: 'at least sixteen characters', quotaUnits: { download: 'content-bytes' } };
-    const port = await serve({ limits: [{ ...limit, key: (facts) => facts.header('x-api-key') ?? 'none' }], handler: ok });
+    const port = await serve({ limits: [{ ...limit, key: (facts: Facts) => facts.header('x-api-key') ?? 'none' }], handler: ok });
     const partition = async (key: string) => {
       const { headers } = await send(port, { headers: { 'x-api-key': key } });
       const [policy] = read(headers['ratelimit-policy']);

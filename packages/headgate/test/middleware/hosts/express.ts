@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import type { AddressInfo } from 'node:net';
 import express, { type Request, type Response } from 'express';
 import express4 from 'express4';
@@ -22,7 +22,7 @@ export async function running(server: Server): Promise<Running> {
 export function sendOn(response: Response, { status, body = '' }: Answer): void {
   response.status(status);
   if (typeof body === 'string') response.send(body);
-  else Readable.from(body).pipe(response);
+  else pipeline(Readable.from(body), response, () => undefined);
 }
 
 const factsOf = (request: Request): Facts => ({
