@@ -42,21 +42,20 @@ const privateAddress = /^(10\.|127\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|100\.(
  */
 export function watchAddresses(warn: (message: string) => void): (address: string, userAgent: string) => void {
   let first: { address: string; userAgent: string } | undefined;
-  let agents = 1;
-  let left = enough;
+  let severalAgents = false;
+  let seen = 0;
+  let known = false;
   return (address, userAgent) => {
-    if (left === 0) return;
+    if (known) return;
     first ??= { address, userAgent };
-    if (address !== first.address || !privateAddress.test(address)) {
-      left = 0;
-      return;
-    }
-    if (userAgent !== first.userAgent) agents = 2;
-    if (left > 1) left -= 1;
-    if (left > 1 || agents === 1) return;
-    left = 0;
+    seen += 1;
+    severalAgents ||= userAgent !== first.userAgent;
+    const same = address === first.address && privateAddress.test(address);
+    if (same && (seen < enough || !severalAgents)) return;
+    known = true;
+    if (!same) return;
     warn(
-      `the first ${enough} requests all came from one private address: clients behind a proxy share one budget; have it write X-Forwarded-For and name it in trustProxies`,
+      `${enough} requests, all there were, came from one private address: clients behind a proxy share one budget; have it write X-Forwarded-For and name it in trustProxies`,
     );
   };
 }
