@@ -70,6 +70,7 @@ const rendered = new WeakMap<Limit, string>();
 const unit = (limit: Limit, quotaUnit: string | undefined): string =>
   quotaUnit === undefined || limit.kind === 'concurrency' ? '' : `;qu=${text(quotaUnit)}`;
 
+/** A member of `RateLimit-Policy`; undefined for unlimited rules. */
 export function policyMember({ name, limit, partitionKey, quotaUnit }: Policy): string | undefined {
   const parameters = rendered.get(limit) ?? parametersOf(limit);
   if (parameters === undefined) return undefined;

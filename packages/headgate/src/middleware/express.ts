@@ -65,7 +65,7 @@ export type OnRefused<Name extends string, Req> = (
  */
 export function rateLimit<Name extends string, Plan extends string = string, Req extends IncomingMessage = ExpressRequest>(
   options: RateLimitOptions<Name, Plan, Req> & { readonly onRefused?: OnRefused<Name, Req> },
-): ExpressRateLimit<Name, Req> {
+): ExpressRateLimit<Name, NoInfer<Req>> {
   const { onRefused } = options;
   const limiting = rateLimiting<Name, Plan, Req>(options, { seen: seenByNode, options: ['onRefused'] });
 

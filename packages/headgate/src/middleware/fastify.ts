@@ -63,7 +63,7 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
   options: RateLimitOptions<Name, Plan, Req> & {
     readonly onRefused?: (refusal: Refusal<Name>, context: { readonly request: Req; readonly reply: HookReply }) => unknown;
   },
-): FastifyRateLimit<Name, Req> {
+): FastifyRateLimit<Name, NoInfer<Req>> {
   const { onRefused } = options;
   const limiting = rateLimiting<Name, Plan, Req>(options, { seen: ({ raw }) => seenByNode(raw), options: ['onRefused'] });
 

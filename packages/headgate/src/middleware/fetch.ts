@@ -39,7 +39,7 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
   options: RateLimitOptions<Name, Plan, Req> & {
     readonly onRefused?: (refusal: Refusal<Name>, request: Req) => Response | Promise<Response>;
   },
-): FetchRateLimit<Name, Req> {
+): FetchRateLimit<Name, NoInfer<Req>> {
   const { onRefused } = options;
   const limiting = rateLimiting<Name, Plan, Req>(options, { seen: (request) => seenByWeb(request), options: ['onRefused'] });
 

@@ -45,7 +45,7 @@ export interface KoaRateLimit<Name extends string, Context extends KoaContext> {
  */
 export function rateLimit<Name extends string, Plan extends string = string, Context extends KoaContext = KoaContext>(
   options: RateLimitOptions<Name, Plan, Context> & { readonly onRefused?: (refusal: Refusal<Name>, context: Context) => unknown },
-): KoaRateLimit<Name, Context> {
+): KoaRateLimit<Name, NoInfer<Context>> {
   const { onRefused } = options;
   const limiting = rateLimiting<Name, Plan, Context>(options, { seen: ({ req }) => seenByNode(req), options: ['onRefused'] });
 

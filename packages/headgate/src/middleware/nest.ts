@@ -61,7 +61,7 @@ function setFields(response: NestResponse, fields: Readonly<Record<string, strin
  */
 export function rateLimit<Name extends string, Plan extends string = string, Req extends NestRequest = NestRequest>(
   options: RateLimitOptions<Name, Plan, Req>,
-): NestRateLimit<Name, Req> {
+): NestRateLimit<Name, NoInfer<Req>> {
   const limiting = rateLimiting<Name, Plan, Req>(options, { seen: (request) => seenByNode(rawRequest(request)), options: [] });
   return {
     of: limiting.of,

@@ -61,6 +61,9 @@ export function checkOptions<Name extends string, Plan extends string, Req>(
   if (rule !== undefined) checkRule(limiter.rules, rule);
   else if (Array.isArray(checks)) for (const check of checks) checkRule(limiter.rules, (check as { rule?: unknown } | null)?.rule);
   else if (typeof checks !== 'function') throw bad('checks', 'a list of { rule, key?, cost?, plan? }, or a function', checks);
+  if ('key' in options && typeof options.key !== 'function' && (typeof options.key !== 'string' || options.key === '')) {
+    throw bad('key', 'text, or a function of the request; leave it out to count by address', options.key);
+  }
   for (const name of Object.keys(quotaUnits)) checkRule(limiter.rules, name);
   checkCountWhen(countWhen);
   checkFunctions(options as unknown as Readonly<Record<string, unknown>>);
@@ -75,6 +78,7 @@ export interface Telling {
 
 type Options = CommonOptions<string, string, never>;
 
+/** Reads how limits are to be told. */
 export function readTelling({ headers = 'draft-11', partitionSecret, quotaUnits = {} }: Options): Telling {
   for (const unit of Object.values(quotaUnits)) {
     if (typeof unit !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(unit))

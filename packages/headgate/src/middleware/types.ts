@@ -19,21 +19,20 @@ export interface Ending {
  */
 export type CountWhen = 'always' | 'success' | 'failure' | ((ending: Ending) => boolean);
 
-interface CheckSettings<Name extends string, Plan extends string> {
+/** One check that a request asks for. */
+export interface AskedCheck<Name extends string, Plan extends string> {
   readonly rule: Name;
+  /**
+   * Whose budget; the client's address if this is left out. A key that is there and missing (undefined, empty) is answered 400: it is never
+   * one budget for everybody.
+   */
+  readonly key?: string;
   /** Units: a whole number of at least 1, 1 by default. */
   readonly cost?: number;
   readonly plan?: Plan;
   /** As in the options, of this check alone. */
   readonly countWhen?: CountWhen;
 }
-
-/**
- * One check that a request asks for. `key` says whose budget; the client's address if it is not there. A key that is there and missing
- * (undefined, empty) is answered 400: it is never one budget for everybody. So `key` is text, or is left out.
- */
-export type AskedCheck<Name extends string, Plan extends string> = CheckSettings<Name, Plan> &
-  ({ readonly key: string } | { readonly key?: never });
 
 /** One rule for each request. */
 export interface OneRule<Name extends string, Plan extends string, Req> {

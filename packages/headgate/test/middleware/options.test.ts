@@ -16,6 +16,8 @@ const wrong: readonly [Record<string, unknown>, string][] = [
   [{ limiter, checks: [null] }, 'no rule undefined'],
   [{ limiter, checks: 'login' }, 'rateLimit.checks: expected a list'],
   [{ limiter, rule: 'login', windowMs: 1 }, 'windowMs'],
+  [{ limiter, rule: 'login', key: undefined }, 'rateLimit.key: expected text, or a function of the request'],
+  [{ limiter, rule: 'login', key: '' }, 'got ""'],
   [{ limiter, rule: 'login', skip: true }, 'rateLimit.skip: expected a function; got true'],
   [{ limiter, rule: 'login', countWhen: 'never' }, 'rateLimit.countWhen: expected "always"'],
   [{ limiter, rule: 'login', trustProxies: true }, 'got true'],

@@ -75,17 +75,17 @@ export const wrong = [
   rateLimit({ limiter, rule: 'search', quotaUnits: { serach: 'content-bytes' } }),
   // @ts-expect-error - an option that does not exist
   rateLimit({ limiter, rule: 'search', windowMs: 60_000 }),
-  // @ts-expect-error - an unknown rule, in each framework
+  // @ts-expect-error - so in each framework
   rateLimitFastify({ limiter, rule: 'serach' }),
-  // @ts-expect-error
+  // @ts-expect-error - so in each framework
   rateLimitKoa({ limiter, rule: 'serach' }),
-  // @ts-expect-error
+  // @ts-expect-error - so in each framework
   rateLimitHono({ limiter, rule: 'serach' }),
-  // @ts-expect-error
+  // @ts-expect-error - so in each framework
   rateLimitFetch({ limiter, rule: 'serach' }),
-  // @ts-expect-error
+  // @ts-expect-error - so in each framework
   rateLimitNest({ limiter, rule: 'serach' }),
-  // @ts-expect-error
+  // @ts-expect-error - so in each framework
   RateLimit({ limiter, rule: 'serach' }),
 ];
 
@@ -140,6 +140,8 @@ export function fastifyApp(): void {
     { onRequest: rateLimitFastify({ limiter, rule: 'search', skip: (request: FastifyRequest) => request.ip === '::1' }) },
     () => 'ok',
   );
+  // A route without types of its own: nothing but the option says what a request is.
+  app.post('/', { preHandler: rateLimitFastify({ limiter, rule: 'login', key: (request) => request.body.account }) }, () => 'in');
 }
 
 export function koaApp(): void {
