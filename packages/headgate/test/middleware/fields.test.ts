@@ -5,6 +5,7 @@ import {
   consecutiveFailures,
   createLimiter,
   fixedWindow,
+  memoryStore,
   quota,
   slidingLog,
   slidingWindow,
@@ -12,6 +13,7 @@ import {
 } from 'headgate';
 import { rateLimit } from 'headgate/fetch';
 import { partitionKeys } from 'headgate/http';
+import { fakeClock } from 'headgate/testing';
 import { parseList } from 'structured-headers';
 import { describe, expect, it } from 'vitest';
 
@@ -51,7 +53,8 @@ describe('fields that a middleware writes', () => {
         fc.constantFrom('draft-11' as const, 'draft-8' as const),
         async (named, key, headers) => {
           const rules = Object.fromEntries(named.map(([name, limit]) => [name, { limit }]));
-          const limiter = createLimiter({ rules });
+          const clock = fakeClock();
+          const limiter = createLimiter({ rules, clock, store: memoryStore({ clock }) });
           const checks = Object.keys(rules).map((rule) => ({ rule, key }));
           const { headers: fields } = await rateLimit({ limiter, checks, headers, partitionSecret })(ok)(
             new Request('http://headgate.test'),
@@ -82,7 +85,7 @@ describe('fields that a middleware writes', () => {
   });
 });
 
-/** What is left now, without what windows lose meanwhile: the same instant in all but name. */
+/** What is left; the clock stands. */
 async function peeks(limiter: ReturnType<typeof createLimiter>, checks: readonly { rule: string; key: string }[]) {
   return Promise.all(checks.map(async ({ rule, key }) => ({ decision: await limiter.peek(rule, key) })));
 }

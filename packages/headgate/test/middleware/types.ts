@@ -123,6 +123,14 @@ export function expressApps(): void {
   });
 }
 
+/** One annotated callback is enough. */
+export const annotated = rateLimit({
+  limiter,
+  rule: 'search',
+  skip: (req: Request) => req.ip === '::1',
+  onRefused: (_refusal, { request, response }) => response.end(request.ip),
+});
+
 export function fastifyApp(): void {
   const app = Fastify();
   const search = rateLimitFastify({ limiter, rule: 'search', key: (request) => String(request.headers['x-api-key']) });

@@ -41,7 +41,7 @@ function hostWith(name: string, make: typeof express): Host {
       for (const limit of limits) {
         const { ownAnswer } = limit;
         app.use(
-          rateLimit({
+          rateLimit<string, string, Request>({
             ...optionsFor<Request>(limit, factsOf),
             ...(ownAnswer !== undefined && { onRefused: (_refusal, { response }) => response.end(ownAnswer) }),
           }),
