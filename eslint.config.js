@@ -42,6 +42,13 @@ const zones = [
     message: 'http/ rounds and renders; it decides nothing.',
   },
   {
+    target: `${library}/middleware`,
+    from: library,
+    // Beside the public index and http/ only the wording of errors, so that wrong options read alike.
+    except: ['./index.ts', './http', './middleware', './errors.ts'],
+    message: 'Middleware imports the public index and http/ only.',
+  },
+  {
     target: `${server}/usecases`,
     from: [`${server}/edge`, `${server}/observe`, `${server}/database`, `${server}/app.ts`, `${server}/config.ts`, `${server}/redis.ts`],
     message: 'A use case knows no transport, driver or framework.',

@@ -6,6 +6,7 @@ import { build } from 'vite';
 
 const library = join(import.meta.dirname, '../packages/headgate');
 const target = join(library, 'dist/bundle');
+const frameworks = ['express', 'fastify', 'hono', 'koa', 'fetch', 'nest'];
 
 const { output } = await build({
   root: library,
@@ -23,6 +24,7 @@ const { output } = await build({
         layers: 'dist/layers/index.js',
         http: 'dist/http/index.js',
         testing: 'dist/testing/index.js',
+        ...Object.fromEntries(frameworks.map((name) => [name, `dist/middleware/${name}.js`])),
       },
       output: { format: 'es', entryFileNames: '[name].js', chunkFileNames: 'shared-[name].js' },
     },

@@ -10,10 +10,10 @@ import { memoryStore } from './stores/memory.js';
 import type { Store } from './stores/store.js';
 
 /** Options of {@link createLimiter}. */
-export interface LimiterOptions<Name extends string> {
+export interface LimiterOptions<Name extends string, Plan extends string = string> {
   /** Where the counters are: `memoryStore()` by default, or `redisStore({ client })`. */
   readonly store?: Store;
-  readonly rules: Readonly<Record<Name, RuleOptions>>;
+  readonly rules: Readonly<Record<Name, RuleOptions<Plan>>>;
   /** By when every decision is answered, whatever the store does: 1 ms to 1 minute, 10 ms by default. Not for the memory store. */
   readonly deadline?: Duration;
   /**
@@ -122,7 +122,9 @@ function quietly(onEvent: OnEvent): OnEvent {
  * const { allowed } = await limiter.check('search', 'key42');
  * ```
  */
-export function createLimiter<const Name extends string>(options: LimiterOptions<Name>): Limiter<Name> {
+export function createLimiter<const Name extends string, const Plan extends string = string>(
+  options: LimiterOptions<Name, Plan>,
+): Limiter<Name, Plan> {
   rejectUnknownOptions('createLimiter', options, ['store', 'rules', 'deadline', 'fleetSize', 'notes', 'leases', 'onEvent', 'clock']);
   const { clock = systemClock(), onEvent = warn, deadline, fleetSize, notes, leases } = options;
   if (typeof onEvent !== 'function') {

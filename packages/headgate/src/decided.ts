@@ -1,5 +1,6 @@
 import type { Decision, Reason, Source } from './decision.js';
-import { sizeOf, type LimitKind } from './limit.js';
+import { inputError, show } from './errors.js';
+import { sizeOf, type Limit, type LimitKind } from './limit.js';
 import type { PortableReceipt } from './limiter-types.js';
 import { isCounted, type Asked } from './requests.js';
 import { receiptOf } from './stores/outcome.js';
@@ -60,7 +61,12 @@ export class Decided<Rule extends string> implements Decision<Rule> {
 
   /** The kind of limit that a decision was made under; undefined for what is no decision of a limiter's own. */
   static kindOf(decision: unknown): LimitKind | undefined {
-    return typeof decision === 'object' && decision !== null && #asked in decision ? decision.#asked.limit.kind : undefined;
+    return Decided.limitOf(decision)?.kind;
+  }
+
+  /** The limit that a decision was made under; undefined for what is no decision of a limiter's own. */
+  static limitOf(decision: unknown): Limit | undefined {
+    return typeof decision === 'object' && decision !== null && #asked in decision ? decision.#asked.limit : undefined;
   }
 
   /** What a decision took; undefined for what is no decision of a limiter's own. */
@@ -73,4 +79,22 @@ export class Decided<Rule extends string> implements Decision<Rule> {
   #receipt(): Receipt | undefined {
     return isCounted(this.#asked) ? receiptOf(this.#asked, this.#outcome, { now: this.decidedAt, degraded: this.degraded }) : undefined;
   }
+}
+
+/**
+ * The limit that a decision was made under: its rule's, or its plan's. For header fields, which tell limits and not only what is left.
+ *
+ * @throws TypeError for what is no decision of a limiter, such as a copy, or a group (take its `decisions`)
+ * @example
+ * ```ts
+ * import { createLimiter, limitOf, tokenBucket } from 'headgate';
+ *
+ * const limiter = createLimiter({ rules: { search: { limit: tokenBucket({ capacity: 20, refill: '2/s' }) } } });
+ * console.log(limitOf(await limiter.check('search', 'key42')).kind); // tokenBucket
+ * ```
+ */
+export function limitOf(decision: Decision): Limit {
+  const limit = Decided.limitOf(decision);
+  if (limit !== undefined) return limit;
+  throw inputError('HEADGATE_BAD_CALL', `limitOf: expected a decision of a limiter, not a copy or a group; got ${show(decision)}`);
 }

@@ -37,6 +37,7 @@ export type {
 export type { Duration, Rate } from './duration.js';
 
 /** Answers. */
+export { limitOf } from './decided.js';
 export type { Decision, GroupDecision, Reason, Source } from './decision.js';
 
 /** The store in memory, and the contract of every store. */

@@ -4,21 +4,21 @@ import type { RuleOptions } from './rule.js';
 import type { Receipt } from './stores/store.js';
 
 /** Options of one check. */
-export interface CheckOptions {
+export interface CheckOptions<Plan extends string = string> {
   /** Units this request takes: a whole number of at least 1, 1 by default. */
   readonly cost?: number;
   /** The customer's plan; chooses among the rule's `plans`. */
-  readonly plan?: string;
+  readonly plan?: Plan;
 }
 
 /** One check of a group. */
-export interface CheckRequest<Name extends string = string> extends CheckOptions {
+export interface CheckRequest<Name extends string = string, Plan extends string = string> extends CheckOptions<Plan> {
   readonly rule: Name;
   readonly key: string;
 }
 
 /** Options of {@link Limiter.acquire}. */
-export interface AcquireOptions extends CheckOptions {
+export interface AcquireOptions<Plan extends string = string> extends CheckOptions<Plan> {
   /** The longest wait that is worth it; refused at once if the turn comes later. */
   readonly maxWait: Duration;
   /** Aborting rejects with the signal's reason and gives the turn back. */
@@ -100,14 +100,16 @@ export interface LimiterStats {
 }
 
 /**
- * Decides. Made by {@link createLimiter}; its rule names are typed.
+ * Decides. Made by {@link createLimiter}; its rule names are typed, and so are the plans that its rules name.
  *
  * Every verb that names a rule or key throws a `TypeError` with a `code` for bad input, before any store is touched.
  * `check`, `checkAll`, `peek`, `reserve` and `acquire` never reject because the store is away: the decision says
  * `degraded`. `refund`, `settle`, `outcome`, `release` and `extend` then answer that nothing was done; `reset`, `setUsed`, `ban`, `unban`
  * and `ready` reject with a {@link StoreError}.
  */
-export interface Limiter<Name extends string = string> {
+export interface Limiter<Name extends string = string, Plan extends string = string> {
+  /** The names of its rules. */
+  readonly rules: readonly Name[];
   /**
    * Decides and takes, in one atomic step.
    *
@@ -123,11 +125,11 @@ export interface Limiter<Name extends string = string> {
    * if (!decision.allowed) console.log(`retry in ${decision.retryAfterMs} ms`);
    * ```
    */
-  check(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>>;
+  check(rule: Name, key: string, options?: CheckOptions<Plan>): Promise<Decision<Name>>;
   /** Decides several checks together, all or nothing. At least one, at most 64. */
-  checkAll(checks: readonly CheckRequest<Name>[]): Promise<GroupDecision<Name>>;
+  checkAll(checks: readonly CheckRequest<Name, Plan>[]): Promise<GroupDecision<Name>>;
   /** What `check` would say now; takes nothing. */
-  peek(rule: Name, key: string, options?: CheckOptions): Promise<Decision<Name>>;
+  peek(rule: Name, key: string, options?: CheckOptions<Plan>): Promise<Decision<Name>>;
   /**
    * Gives back what a decision, or a whole group, took; answers the units returned (of a bucket perhaps a fraction). Counts once. Into a
    * window only while it lasts; into a bucket what has not flowed back by itself; into consecutive failures for a day at most. 0 if the store
@@ -160,11 +162,11 @@ export interface Limiter<Name extends string = string> {
    */
   outcome(taken: Taken, result: AttemptResult): Promise<boolean>;
   /** Takes `cost` now, to be settled or cancelled when the true cost is known. */
-  reserve(rule: Name, key: string, options?: CheckOptions): Promise<Reservation<Name>>;
+  reserve(rule: Name, key: string, options?: CheckOptions<Plan>): Promise<Reservation<Name>>;
   /** Gives back (`actual` below the cost) or charges (above) the difference for any receipt; what {@link Reservation.settle} does. */
   settle(taken: Taken, actual: number): Promise<Settlement>;
   /** Waits for its turn, at most `maxWait`. On a bucket the turn is taken in one call, so it is fair over processes. */
-  acquire(rule: Name, key: string, options: AcquireOptions): Promise<Decision<Name>>;
+  acquire(rule: Name, key: string, options: AcquireOptions<Plan>): Promise<Decision<Name>>;
   /** Ends a concurrency holder; false if it had ended before. */
   release(taken: Taken): Promise<boolean>;
   /** Prolongs a concurrency holder by its limit's `expires` from now; false if it had ended. */
@@ -198,7 +200,9 @@ export interface Limiter<Name extends string = string> {
    */
   receipt(decision: Decision): PortableReceipt | undefined;
   /** A limiter with other rules over the same store and counters. Closing either closes both. */
-  withRules<Other extends string>(rules: Readonly<Record<Other, RuleOptions>>): Limiter<Other>;
+  withRules<Other extends string, OtherPlan extends string = string>(
+    rules: Readonly<Record<Other, RuleOptions<OtherPlan>>>,
+  ): Limiter<Other, OtherPlan>;
   /** Resolves once the store answers; rejects with a {@link StoreError} if it does not within a second. */
   ready(): Promise<void>;
   stats(): LimiterStats;

@@ -171,6 +171,7 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
   }
 
   const limiter: Limiter<Name> = {
+    rules: Object.freeze([...rules.keys()]) as readonly Name[],
     check(rule: Name, key: string, options?: CheckOptions) {
       try {
         assertOpen();

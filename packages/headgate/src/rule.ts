@@ -6,7 +6,7 @@ import { readMode, type LocalMode, type Mode } from './mode.js';
 export type WhenUnavailable = 'local' | 'allow' | 'refuse';
 
 /** A named limit and how to apply it, as the user writes it. */
-export interface RuleOptions {
+export interface RuleOptions<Plan extends string = string> {
   readonly limit: Limit;
   /**
    * How it counts on a shared store, `'exact'` by default; see {@link Mode}. Not for `concurrency`, `consecutiveFailures`, `slidingLog` or
@@ -20,7 +20,7 @@ export interface RuleOptions {
   /** Refused requests take units too. Default false. Not for `concurrency` or `consecutiveFailures`. */
   readonly countRefused?: boolean;
   /** Limits by plan; a check that names no plan, or one that is not here, gets `limit`. */
-  readonly plans?: Readonly<Record<string, Limit>>;
+  readonly plans?: { readonly [P in Plan]?: Limit };
 }
 
 /** A rule as the limiter uses it: validated, with every default filled in. */

@@ -136,7 +136,16 @@ describe('X-Forwarded-For', () => {
     expect(
       clientAddress({ socketAddress: '10.0.0.1', headers: { forwarded: 'for=6.6.6.6', 'x-real-ip': '6.6.6.6' }, trust: proxies }),
     ).toBe('10.0.0.1');
-    expect(clientAddress({ socketAddress: undefined, headers: { 'x-forwarded-for': '6.6.6.6' }, trust: trustProxies(1) })).toBeUndefined();
+  });
+
+  it('is read where the socket has no address only if proxies are counted, not named', () => {
+    const behindUnixSocket = (trust: typeof proxies, value?: string) =>
+      clientAddress({ socketAddress: undefined, headers: { 'x-forwarded-for': value }, trust });
+    expect(behindUnixSocket(trustProxies(1), '6.6.6.6, 9.9.9.9')).toBe('9.9.9.9');
+    expect(behindUnixSocket(trustProxies(2), '6.6.6.6, 9.9.9.9, 10.0.0.7')).toBe('9.9.9.9');
+    expect(behindUnixSocket(trustProxies(1))).toBeUndefined();
+    expect(behindUnixSocket(trustProxies(0), '9.9.9.9')).toBeUndefined();
+    expect(behindUnixSocket(proxies, '9.9.9.9')).toBeUndefined();
   });
 });
 

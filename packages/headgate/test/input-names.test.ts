@@ -62,7 +62,7 @@ describe('names that a limiter does not have', () => {
 
   it('a plan that the rule does not have gets its limit, also if it is named like an inherited property', async () => {
     for (const plan of ['nope', 'constructor', '__proto__', 'toString', 'hasOwnProperty']) {
-      expect(await limiter.check('bucket', plan, { plan })).toMatchObject({ allowed: true, limit: 20, remaining: 19 });
+      expect(await limiter.check('bucket', plan, { plan: plan as 'pro' })).toMatchObject({ allowed: true, limit: 20, remaining: 19 });
     }
     expect(await limiter.check('bucket', 'pro', { plan: 'pro' })).toMatchObject({ limit: 200, remaining: 199 });
   });

@@ -61,7 +61,7 @@ describe('plans', () => {
     });
     expect(await limiter.check('api', 'key', { cost: 20 })).toMatchObject({ limit: 20, remaining: 0 });
     expect(await limiter.check('api', 'key', { plan: 'pro' })).toMatchObject({ limit: 200, remaining: 179 });
-    expect(await limiter.check('api', 'key', { plan: 'unheard of' })).toMatchObject({ allowed: false, limit: 20 });
+    expect(await limiter.check('api', 'key', { plan: 'unheard of' as 'pro' })).toMatchObject({ allowed: false, limit: 20 });
     store.calls.length = 0;
     const free = await limiter.check('api', 'key', { plan: 'enterprise', cost: 5 });
     const infinite = Number.POSITIVE_INFINITY;

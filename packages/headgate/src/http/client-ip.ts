@@ -196,8 +196,8 @@ const sources: readonly string[] = ['x-forwarded-for', 'forwarded', 'x-real-ip']
 /**
  * The client's own address: the socket's, unless that is a trusted proxy; then `X-Forwarded-For` (or `Forwarded`, RFC 7239) is
  * walked from the right to the first address that is not trusted. What lies further left anybody may have written, so it changes
- * nothing. An element that is no address (`unknown`, an obfuscated name) ends the walk at the last one that is. Undefined if the
- * socket has none (a Unix socket). Whole addresses: a key is made of one by {@link normalizeAddress}.
+ * nothing. An element that is no address (`unknown`, an obfuscated name) ends the walk at the last one that is. Where the socket
+ * has none (a Unix socket, a hosted function) it counts as a proxy if proxies are counted; else undefined. Whole addresses: a key is made of one by {@link normalizeAddress}.
  *
  * @param request.source - the one field to read, `'x-forwarded-for'` by default
  * @throws ConfigError naming the source
@@ -219,7 +219,8 @@ export function clientAddress(request: {
     throw new ConfigError('HEADGATE_BAD_OPTION', `clientAddress.source: expected one of ${sources.join(', ')}; got ${show(source)}`);
   }
   let address = fold(request.socketAddress ?? '');
-  if (address === undefined || !isTrusted(trust, address, 0)) return address;
+  // A proxy on a Unix socket has no address, and neither have the proxies of hosted functions; counted they can be.
+  if (address === undefined ? !('hops' in trust) || trust.hops === 0 : !isTrusted(trust, address, 0)) return address;
   let hop = 0;
   for (const element of chainOf(headers, source)) {
     const next = fold(element ?? '');

@@ -8,6 +8,8 @@ export interface Policy {
   readonly limit: Limit;
   /** Whose budget it is, for the client to tell budgets apart (`pk`). It goes out as it is: nothing secret or personal. */
   readonly partitionKey?: Uint8Array;
+  /** What one unit is (`qu`), such as `'content-bytes'`; requests if not said. */
+  readonly quotaUnit?: string;
 }
 
 /** A decision and the limit it was made under: a plan may have chosen another than the rule's own. */
@@ -16,6 +18,8 @@ export interface Answered {
   readonly limit: Limit;
   /** As in {@link Policy}. */
   readonly partitionKey?: Uint8Array;
+  /** As in {@link Policy}. */
+  readonly quotaUnit?: string;
 }
 
 /** The largest integer of a structured field (RFC 9651, section 3.3.1). */
@@ -24,9 +28,10 @@ const largest = 999_999_999_999_999;
 const integer = (value: number): number => Math.min(largest, Math.max(0, Math.ceil(value)));
 
 /** Whole units: rounded down, since one too many would be an invitation. */
-const units = (value: number): number => Math.min(largest, Math.max(0, Math.floor(value)));
+export const units = (value: number): number => Math.min(largest, Math.max(0, Math.floor(value)));
 
-const seconds = (us: number): number => Math.max(1, integer(us / 1_000_000));
+/** Whole seconds of 1 or more, rounded up. */
+export const seconds = (us: number): number => Math.max(1, integer(us / 1_000_000));
 
 /** A structured field's string: names are printable ASCII, so only quotes and backslashes are escaped. */
 const text = (value: string): string => `"${value.replace(/[\\"]/g, '\\$&')}"`;
@@ -62,18 +67,29 @@ function parametersOf(limit: Limit): string | undefined {
 
 const rendered = new WeakMap<Limit, string>();
 
-function policyMember({ name, limit, partitionKey }: Policy): string | undefined {
+const unit = (limit: Limit, quotaUnit: string | undefined): string =>
+  quotaUnit === undefined || limit.kind === 'concurrency' ? '' : `;qu=${text(quotaUnit)}`;
+
+/** A member of `RateLimit-Policy`; undefined for unlimited rules. */
+export function policyMember({ name, limit, partitionKey, quotaUnit }: Policy): string | undefined {
   const parameters = rendered.get(limit) ?? parametersOf(limit);
   if (parameters === undefined) return undefined;
   rendered.set(limit, parameters);
-  return text(name) + parameters + partition(partitionKey);
+  return text(name) + parameters + unit(limit, quotaUnit) + partition(partitionKey);
+}
+
+/** Throws unless it is legal text of a structured field: one bad name would make clients ignore the whole field (RFC 9651). */
+export function checkFieldText(what: string, value: unknown): void {
+  if (typeof value === 'string' && /^[\x20-\x7e]{1,128}$/.test(value)) return;
+  throw new ConfigError('HEADGATE_BAD_OPTION', `${what} is 1 to 128 printable ASCII characters; got ${show(value)}; rename it`);
 }
 
 /**
  * Names a limit for {@link policyHeader}.
  *
  * @param name - 1 to 128 printable ASCII characters: one bad name would make clients ignore the whole field (RFC 9651)
- * @throws ConfigError naming the name
+ * @param options.quotaUnit - what one unit is, such as `'content-bytes'`; of the same characters
+ * @throws ConfigError naming the name or the unit
  * @example
  * ```ts
  * import { slidingLog } from 'headgate';
@@ -82,17 +98,14 @@ function policyMember({ name, limit, partitionKey }: Policy): string | undefined
  * policyHeader([policyOf('perIp', slidingLog({ limit: 100, window: '1m' }))]); // '"perIp";q=100;w=60'
  * ```
  */
-export function policyOf(name: string, limit: Limit, options: { partitionKey?: Uint8Array } = {}): Policy {
-  if (typeof name !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(name)) {
-    throw new ConfigError(
-      'HEADGATE_BAD_OPTION',
-      `policyOf: a policy's name is 1 to 128 printable ASCII characters; got ${show(name)}; rename it`,
-    );
-  }
+export function policyOf(name: string, limit: Limit, options: Pick<Policy, 'partitionKey' | 'quotaUnit'> = {}): Policy {
+  checkFieldText("policyOf: a policy's name", name);
+  if (options.quotaUnit !== undefined) checkFieldText("policyOf: a quota's unit", options.quotaUnit);
   return Object.freeze({ name, limit, ...options });
 }
 
-const list = (members: readonly (string | undefined)[]): string | undefined => {
+/** Members of a structured list, each once; undefined if there are none. */
+export const list = (members: readonly (string | undefined)[]): string | undefined => {
   const distinct = [...new Set(members)].filter((member) => member !== undefined);
   return distinct.length === 0 ? undefined : distinct.join(', ');
 };
@@ -132,18 +145,24 @@ function effectiveWindow({ decision, limit }: Answered): number | undefined {
   return seconds(remaining > 0 ? remaining * emissionUs(limit) : resetAfterMs * 1000 - (limit.capacity - 1) * emissionUs(limit));
 }
 
-function stateMember(answered: Answered): string | undefined {
-  const { decision, limit, partitionKey } = answered;
-  if (limit.kind === 'unlimited' || decision.degraded || decision.reason === 'store-unavailable') return undefined;
-  const t = effectiveWindow(answered);
+/** Whether a decision has numbers to tell: what was decided without the shared store has none to plan with. */
+export const hasNumbers = ({ decision, limit }: Answered): boolean =>
+  limit.kind !== 'unlimited' && !decision.degraded && decision.reason !== 'store-unavailable';
+
+/** A member of `RateLimit`, with its `t` as the draft means it. */
+export function stateMember(answered: Answered, effective = effectiveWindow): string | undefined {
+  const { decision, partitionKey } = answered;
+  if (!hasNumbers(answered)) return undefined;
+  const t = effective(answered);
   return `${text(decision.rule)};r=${units(decision.remaining)}${t === undefined ? '' : `;t=${t}`}${partition(partitionKey)}`;
 }
 
-const isStricter = (a: Decision, b: Decision): boolean =>
+/** Of two decisions, whether the first binds more. */
+export const isStricter = (a: Decision, b: Decision): boolean =>
   a.allowed !== b.allowed ? !a.allowed : a.retryAfterMs !== b.retryAfterMs ? a.retryAfterMs > b.retryAfterMs : a.remaining < b.remaining;
 
 /** What clients are told of: shadow rules bind nobody, and of several keys of one rule the tightest counts. */
-function told(answers: readonly Answered[]): readonly Answered[] {
+export function told(answers: readonly Answered[]): readonly Answered[] {
   const byName = new Map<string, Answered>();
   for (const answered of answers) {
     if (answered.decision.shadow) continue;
@@ -173,7 +192,7 @@ function told(answers: readonly Answered[]): readonly Answered[] {
  * ```
  */
 export function rateLimitHeader(answers: readonly Answered[]): string | undefined {
-  return list(told(answers).map(stateMember));
+  return list(told(answers).map((answered) => stateMember(answered)));
 }
 
 /** One decision, a group's, or several: as a list. */
@@ -201,33 +220,4 @@ export function retryAfter(decisions: Decision | GroupDecision | readonly Decisi
     .map(({ retryAfterMs }) => retryAfterMs);
   if (waits.length === 0 || waits.includes(Number.POSITIVE_INFINITY)) return undefined;
   return String(seconds(Math.max(...waits) * 1000));
-}
-
-/**
- * The response header fields that tell a client its limits: `RateLimit-Policy` ({@link policyHeader}), `RateLimit`
- * ({@link rateLimitHeader}), and on a refusal `Retry-After` ({@link retryAfter}), never before the `t` of a rule that refused.
- * Several rules make one field. For a group, pass each of its `decisions` with its limit.
- *
- * @example
- * ```ts
- * import { createLimiter, tokenBucket } from 'headgate';
- * import { rateLimitFields } from 'headgate/http';
- *
- * const limit = tokenBucket({ capacity: 20, refill: '2/s' });
- * const limiter = createLimiter({ rules: { search: { limit } } });
- * const decision = await limiter.check('search', 'key42');
- * console.log(rateLimitFields([{ decision, limit }]));
- * // { 'RateLimit-Policy': '"search";q=20;w=10', RateLimit: '"search";r=19;t=10' }
- * ```
- */
-export function rateLimitFields(answers: readonly Answered[]): Record<string, string> {
-  const binding = told(answers);
-  const fields: Record<string, string> = {};
-  const policies = list(binding.map(({ decision, ...rest }) => policyMember({ name: decision.rule, ...rest })));
-  if (policies !== undefined) fields['RateLimit-Policy'] = policies;
-  const states = list(binding.map(stateMember));
-  if (states !== undefined) fields['RateLimit'] = states;
-  const wait = retryAfter(answers.map(({ decision }) => decision));
-  if (wait !== undefined) fields['Retry-After'] = wait;
-  return fields;
 }

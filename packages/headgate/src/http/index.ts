@@ -1,5 +1,7 @@
 /** Limits on the wire: header fields and problem details. The only place that rounds. */
-export { policyHeader, policyOf, rateLimitFields, rateLimitHeader, retryAfter, type Answered, type Policy } from './headers.js';
+export { policyHeader, policyOf, rateLimitHeader, retryAfter, type Answered, type Policy } from './headers.js';
+export { headerFormats, rateLimitFields, type HeaderFormat } from './fields.js';
+export { partitionKeys } from './partition-keys.js';
 export { problem, problemContentType, problemOf, quotaExceeded, temporaryReducedCapacity, type Problem } from './problem.js';
 
 /** Who the client is. */

@@ -68,7 +68,7 @@ function* applyTo(rule: ServiceRule, { overrides, exempted, switches }: Prepared
   const differs = { own, shadow, isExempted };
   if (own === undefined && shadow === undefined && !isExempted) return { ...differs, rule, limits: undefined, faults: [] };
   const { limits, faults } = yield* fitOverrides(rule, own ?? new Map());
-  const plans: Record<string, Limit> = { ...options.plans };
+  const plans: Record<string, Limit | undefined> = { ...options.plans };
   for (const [customer, { limit }] of limits) {
     yield;
     plans[overrideOf(customer)] = limit;

@@ -102,7 +102,7 @@ export async function start({
     ...(secret === undefined ? undefined : { HEADGATE_SECRET: secret }),
     ...env,
   };
-  const app = await startApp(readConfig(args, variables), { ...httpBounds, ...bounds });
+  const app = await startApp(readConfig(args, variables), { bounds: { ...httpBounds, ...bounds } });
   later(() => app.close());
   return {
     app,

@@ -1,0 +1,47 @@
+import { inputError } from '../errors.js';
+import { clientAddress, forwardedWatch, normalizeAddress, type Headers } from '../http/index.js';
+import { readTrust } from './options.js';
+import type { CommonOptions } from './types.js';
+import { watchAddresses } from './warnings.js';
+
+/** What the core has to know of a framework's request. */
+export interface Seen {
+  /** By lower-case names. */
+  readonly headers: Headers;
+  readonly socketAddress: string | undefined;
+}
+
+type Options<Req> = Pick<CommonOptions<string, string, Req>, 'address' | 'addressSource' | 'trustProxies' | 'ipv6Prefix'>;
+
+const unknown = (): Error =>
+  inputError(
+    'HEADGATE_BAD_KEY',
+    "the client's address is not known: the socket has none (a Unix socket, a hosted function, a client that left); count the proxies before this server in trustProxies, or give address or key",
+  );
+
+/** Finds the key of a client: its address, or of an IPv6 address the prefix. */
+export function addressKeys<Req>(options: Options<Req>, warn: (message: string) => void): (request: Req, seen: Seen) => Promise<string> {
+  const { address: own, addressSource } = options;
+  const { trust, ipv6Prefix, trustsEverybody } = readTrust(options as Options<never> as CommonOptions<string, string, never>);
+  if (trustsEverybody) {
+    warn('trustProxies trusts every address: any client then chooses the address it is counted by; name the proxies alone');
+  }
+  const watchForwarded = forwardedWatch(trust, warn);
+  const watchSame = watchAddresses(warn);
+  const source = addressSource === undefined ? undefined : { source: addressSource };
+  // Reads the source once, so that a wrong one is found before there are requests.
+  clientAddress({ socketAddress: undefined, headers: {}, trust, ...source });
+
+  return async (request, { headers, socketAddress }) => {
+    if (own !== undefined) {
+      const key = normalizeAddress((await own(request)) ?? '', { ipv6Prefix });
+      if (key === undefined) throw unknown();
+      return key;
+    }
+    watchForwarded(headers);
+    const key = normalizeAddress(clientAddress({ socketAddress, headers, trust, ...source }) ?? '', { ipv6Prefix });
+    if (key === undefined) throw unknown();
+    watchSame(key, String(headers['user-agent']));
+    return key;
+  };
+}

@@ -1,0 +1,59 @@
+import { limitOf, type Decision, type Limiter } from '../index.js';
+import type { CountWhen, Ending } from './types.js';
+
+/** A decision, and which outcomes keep what it took. */
+export interface Taken {
+  readonly decision: Decision;
+  readonly countWhen: CountWhen;
+}
+
+const succeeded = ({ status, aborted }: Ending): boolean => !aborted && status < 400;
+
+function counts(countWhen: CountWhen, ending: Ending): boolean {
+  // Else who leaves before the answer comes would use for nothing.
+  if (ending.aborted || countWhen === 'always') return true;
+  if (typeof countWhen === 'function') return countWhen(ending);
+  return succeeded(ending) === (countWhen === 'success');
+}
+
+/** What is done with a decision when the response has ended; undefined if nothing ever is. */
+function actionOf(limiter: Limiter, { decision, countWhen }: Taken): ((ending: Ending) => Promise<unknown> | undefined) | undefined {
+  switch (limitOf(decision).kind) {
+    case 'concurrency':
+      return () => limiter.release(decision);
+    case 'consecutiveFailures':
+      // Failures are what counts here; only a success forgets them.
+      return (ending) => {
+        if (succeeded(ending)) return limiter.outcome(decision, 'success');
+        return counts(countWhen, ending) ? undefined : limiter.refund(decision);
+      };
+    case 'unlimited':
+      return undefined;
+    default:
+      if (countWhen === 'always') return undefined;
+      return (ending) => (counts(countWhen, ending) ? undefined : limiter.refund(decision));
+  }
+}
+
+/** What is to be called once when the response has ended; undefined if there is nothing to do then. Never throws. */
+export function atTheEnd(
+  limiter: Limiter,
+  taken: readonly Taken[],
+  warn: (message: string) => void,
+): ((ending: Ending) => void) | undefined {
+  const actions = taken.map((one) => actionOf(limiter, one)).filter((action) => action !== undefined);
+  if (actions.length === 0) return undefined;
+  const failed = (error: unknown): void => warn(`counting by outcome failed, so the request counts: ${String(error)}`);
+  let ended = false;
+  return (ending) => {
+    if (ended) return;
+    ended = true;
+    for (const action of actions) {
+      try {
+        action(ending)?.catch(failed);
+      } catch (error) {
+        failed(error);
+      }
+    }
+  };
+}

@@ -1,0 +1,4 @@
+import { fastifyHost } from './hosts/fastify.js';
+import { runBehaviours } from './run.js';
+
+runBehaviours(fastifyHost);
