@@ -35,6 +35,9 @@ export type {
 } from './limit.js';
 export type { Duration, Rate } from './duration.js';
 
+/** Calls to others. */
+export type { OutboundFetch, OutboundOptions } from './outbound/options.js';
+
 /** Answers. */
 export type { Decision, GroupDecision, Reason, Source } from './decision.js';
 
@@ -61,4 +64,4 @@ export { systemClock, type Clock } from './clock.js';
 export type { LimiterEvent, OnEvent } from './events.js';
 
 /** Errors, with their codes. */
-export { ConfigError, errorCodes, StoreError, type ErrorCode, type InputError } from './errors.js';
+export { ConfigError, errorCodes, OutboundError, StoreError, type ErrorCode, type InputError } from './errors.js';

@@ -6,6 +6,7 @@ import { ConfigError, inputError, show } from './errors.js';
 import { givingBack } from './giving-back.js';
 import { checkKey } from './key.js';
 import type { AcquireOptions, CheckOptions, CheckRequest, Limiter, LimiterStats, Reservation, SetUsedOptions } from './limiter-types.js';
+import { readOutbound, type OutboundOptions } from './outbound/options.js';
 import { findRule, makeRequest, readAcquire, readSetUsed, type Request } from './requests.js';
 import { makeRule, type Rule, type RuleOptions } from './rule.js';
 import type { Check, Group, GroupOutcome, Outcome, Store, Target } from './stores/store.js';
@@ -224,6 +225,15 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
       return request.limit.kind === 'tokenBucket' && !request.rule.shadow
         ? takeTurn(request, maxWaitUs, signal)
         : waitAndAsk(request, maxWaitUs, signal);
+    },
+
+    fetch(rule: Name, key: string, options: OutboundOptions = {}) {
+      assertOpen();
+      const calling = readOutbound(options);
+      if (makeRequest(findRule(rules, rule), key, calling.check).limit.kind === 'concurrency')
+        throw inputError('HEADGATE_BAD_CALL', `fetch: rule ${show(rule)} limits concurrency; hold with check() and end with release()`);
+      // Loaded by those that call others.
+      return async (input, init) => (await import('./outbound/call.js')).callInTurn({ limiter, clock, rule, key, ...calling }, input, init);
     },
 
     refund: (taken) => back.refund(taken),
