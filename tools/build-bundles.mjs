@@ -17,7 +17,13 @@ const { output } = await build({
     minify: false,
     target: 'node20',
     rollupOptions: {
-      input: { index: 'dist/index.js', redis: 'dist/stores/redis/index.js', http: 'dist/http/index.js', testing: 'dist/testing/index.js' },
+      input: {
+        index: 'dist/index.js',
+        redis: 'dist/stores/redis/index.js',
+        remote: 'dist/stores/remote/index.js',
+        http: 'dist/http/index.js',
+        testing: 'dist/testing/index.js',
+      },
       output: { format: 'es', entryFileNames: '[name].js', chunkFileNames: 'shared-[name].js' },
     },
   },

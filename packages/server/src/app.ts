@@ -20,6 +20,7 @@ import { databaseSource, fileSource, hasCopy, type Notice } from './rules/source
 import { systemTiming } from './rules/timing.js';
 import { readyWithShards, readyWithStore, tellingRules, type AskReady, type Shard } from './usecases/ready.js';
 import { ownVersion } from './version.js';
+import { storeOperations } from './usecases/store-operations.js';
 import { receipts } from './usecases/receipts.js';
 import type { InForce, Service } from './usecases/service.js';
 
@@ -130,6 +131,7 @@ async function startOver(database: Database | undefined, config: Config): Promis
     service,
     operable: { ready, metrics: metrics.text },
     devices: deviceTokens({ secret }),
+    ...(config.storeToken !== undefined && { store: { token: config.storeToken, run: storeOperations(store) } }),
     admin: administration({
       service,
       traffic,

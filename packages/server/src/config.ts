@@ -24,6 +24,8 @@ export interface Config {
   readonly httpPort: number;
   /** Of decision ids; servers that take back each other's share it. */
   readonly secret: string | undefined;
+  /** Who shows it may use the counters as a store; undefined: nobody. */
+  readonly storeToken: string | undefined;
   readonly logLevel: string;
   /** By when a decision is answered, whatever Redis does, in milliseconds; undefined: the library's default. */
   readonly deadlineMs: number | undefined;
@@ -53,7 +55,7 @@ export const readServeSettings = (args: readonly string[], env?: Environment): R
 export function configOf({ values, faults: found }: Reading<typeof serveSettings>): Config {
   const faults = [...found];
   const { redis, weight, webhook: url, webhookSecret, ...settings } = values;
-  const { rules, database, cache, host, httpPort, secret, logLevel, deadline: deadlineMs, fleetSize, notes } = settings;
+  const { rules, database, cache, host, httpPort, secret, storeToken, logLevel, deadline: deadlineMs, fleetSize, notes } = settings;
   if (database !== undefined && rules !== undefined)
     faults.push('--rules and --database: rules come from one of them; headgate rules import FILE moves a file over');
   if (url !== undefined && webhookSecret === undefined)
@@ -61,7 +63,7 @@ export function configOf({ values, faults: found }: Reading<typeof serveSettings
   const webhook = url === undefined || webhookSecret === undefined ? undefined : { url, secret: webhookSecret };
   const servers = readRedisServers(redis, weight, faults);
   assertFaultless(faults);
-  return { rules, database, cache, webhook, redis: servers, host, httpPort, secret, logLevel, deadlineMs, fleetSize, notes };
+  return { rules, database, cache, webhook, redis: servers, host, httpPort, secret, storeToken, logLevel, deadlineMs, fleetSize, notes };
 }
 
 /** @throws SettingError naming every setting that is faulty */

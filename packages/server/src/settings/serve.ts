@@ -136,5 +136,11 @@ export const serveSettings = {
     help: 'secret of all ids, at least 16 characters, the same on all servers',
     fallback: 'a random one',
   }),
+  storeToken: secretSetting({
+    name: 'store-token',
+    least: 16,
+    help: 'serves its counters to programs with remoteStore() that show this token, at least 16 characters; such a program can do anything with them',
+    fallback: 'they are not served',
+  }),
   logLevel: choiceOr({ name: 'log-level', placeholder: 'LEVEL', oneOf: levels, usual: 'info', help: levels.join(', ') }),
 };

@@ -75,15 +75,26 @@ export interface Starting {
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly secret?: string;
+  /** A free one by default. */
+  readonly port?: number;
   /** Generous by default: tests run beside each other, on two cores. */
   readonly deadline?: string;
 }
 
 /** The service on a free port, closed after the test. */
-export async function start({ rules, file, redis = [], flags = [], env, secret, deadline = '2s' }: Starting = {}): Promise<Started> {
+export async function start({
+  rules,
+  file,
+  redis = [],
+  flags = [],
+  env,
+  secret,
+  port = 0,
+  deadline = '2s',
+}: Starting = {}): Promise<Started> {
   const path = file ?? (rules === undefined ? undefined : rulesFile(rules));
   const servers = [redis].flat().flatMap((server) => ['--redis', server]);
-  const args = ['--http-port', '0', ...(path === undefined ? [] : ['--rules', path]), ...servers, ...flags];
+  const args = ['--http-port', String(port), ...(path === undefined ? [] : ['--rules', path]), ...servers, ...flags];
   const variables = {
     HEADGATE_LOG_LEVEL: 'silent',
     HEADGATE_DEADLINE: deadline,

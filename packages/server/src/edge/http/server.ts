@@ -10,12 +10,15 @@ import { answerError, problemErrors } from './errors.js';
 import { gateRoutes } from './gate.js';
 import { operateRoutes, type Operable } from './operate.js';
 import { quotasRoutes } from './quotas.js';
+import { storeRoutes, type ServedStore } from './store.js';
 
 export interface HttpOptions {
   readonly service: Service;
   readonly operable: Operable;
   readonly devices: DeviceTokens;
   readonly admin: AdminOptions;
+  /** Absent: the counters are not served as a store. */
+  readonly store?: ServedStore;
   readonly logger: Logger;
 }
 
@@ -35,7 +38,7 @@ function watchForwarded({ current }: Service, logger: Logger): (headers: Paramet
 }
 
 /** The HTTP edge: translates, and nothing else. */
-export function httpServer({ service, operable, devices, admin, logger }: HttpOptions): FastifyInstance {
+export function httpServer({ service, operable, devices, admin, store, logger }: HttpOptions): FastifyInstance {
   const app = fastify({
     loggerInstance: logger,
     // Requests come by the thousand a second; metrics count them.
@@ -71,6 +74,11 @@ export function httpServer({ service, operable, devices, admin, logger }: HttpOp
     gateRoutes(scope, service);
     done();
   });
+  if (store !== undefined)
+    app.register((scope, _options, done) => {
+      storeRoutes(scope, store);
+      done();
+    });
   operateRoutes(app, operable);
   return app;
 }

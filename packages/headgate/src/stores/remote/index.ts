@@ -1,0 +1,1 @@
+export { remoteStore, type RemoteStoreOptions } from './remote-store.js';
