@@ -42,6 +42,16 @@ const zones = [
     message: 'http/ rounds and renders; it decides nothing.',
   },
   {
+    target: `${library}/outbound`,
+    from: [`${library}/stores`, `${library}/layers`, `${library}/limiter.ts`, `${library}/compose.ts`, `${library}/http`],
+    message: 'Calls to others use the verbs of a limiter.',
+  },
+  {
+    target: `${library}/otel`,
+    from: [`${library}/stores`, `${library}/layers`, `${library}/limiter.ts`, `${library}/compose.ts`, `${library}/http`],
+    message: 'Telemetry hears what the channels tell.',
+  },
+  {
     target: `${server}/usecases`,
     from: [`${server}/edge`, `${server}/observe`, `${server}/database`, `${server}/app.ts`, `${server}/config.ts`, `${server}/redis.ts`],
     message: 'A use case knows no transport, driver or framework.',

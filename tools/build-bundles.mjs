@@ -22,6 +22,7 @@ const { output } = await build({
         redis: 'dist/stores/redis/index.js',
         remote: 'dist/stores/remote/index.js',
         http: 'dist/http/index.js',
+        otel: 'dist/otel/index.js',
         testing: 'dist/testing/index.js',
       },
       output: { format: 'es', entryFileNames: '[name].js', chunkFileNames: 'shared-[name].js' },

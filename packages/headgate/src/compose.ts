@@ -1,3 +1,4 @@
+import { tellEvent } from './channels.js';
 import { systemClock, type Clock } from './clock.js';
 import { durationUs, type Duration } from './duration.js';
 import { ConfigError, rejectUnknownOptions, show } from './errors.js';
@@ -71,6 +72,7 @@ function readMax(name: 'notes' | 'leases', option: unknown): number {
 function quietly(onEvent: OnEvent): OnEvent {
   const report = (error: unknown): void => process.emitWarning(`onEvent threw: ${String(error)}`, { type: 'HeadgateWarning' });
   return (event) => {
+    tellEvent(event);
     try {
       // An async listener is a listener too.
       const said: unknown = onEvent(event);

@@ -62,6 +62,7 @@ export { systemClock, type Clock } from './clock.js';
 
 /** What a limiter tells of itself. */
 export type { LimiterEvent, OnEvent } from './events.js';
+export type { ChannelMessages, DecisionMessage, FetchMessage } from './channels.js';
 
 /** Errors, with their codes. */
 export { ConfigError, errorCodes, OutboundError, StoreError, type ErrorCode, type InputError } from './errors.js';

@@ -1,3 +1,4 @@
+import { tellDecision } from './channels.js';
 import type { Clock } from './clock.js';
 import { Decided } from './decided.js';
 import type { Decision, GroupDecision } from './decision.js';
@@ -84,15 +85,21 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
 
   const withoutStore = (): Pick<GroupOutcome, 'now' | 'source' | 'degraded'> => ({ now: clock.nowUs(), source: 'store', degraded: false });
 
+  /** What only looked is no decision to tell of. */
+  function told(decision: Decided<Name>, extra: { dry?: true } | undefined): Decided<Name> {
+    if (extra?.dry !== true) tellDecision(decision);
+    return decision;
+  }
+
   /** The path of most requests: no more promises than it needs. */
   function decideOne(request: Request, extra?: { dry?: true; aheadUs?: number }): Promise<Decided<Name>> {
     const { check } = request;
-    if (check === undefined) return Promise.resolve(decided(request, unlimitedOutcome, withoutStore()));
+    if (check === undefined) return Promise.resolve(told(decided(request, unlimitedOutcome, withoutStore()), extra));
     const group = extra === undefined ? { checks: [check] } : groupWith(check, extra);
     const only = (answer: GroupOutcome): Decided<Name> => {
       const outcome = answer.outcomes[0];
       if (outcome === undefined) throw new Error('the store answered for no check');
-      return decided(request, outcome, answer);
+      return told(decided(request, outcome, answer), extra);
     };
     const known = store.decideNow?.(group);
     return known === undefined ? store.decide(group).then(only) : Promise.resolve(only(known));
@@ -108,7 +115,9 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
       if (outcome === undefined) throw new Error('the store answered for fewer checks than were asked');
       return decided(request, outcome, group);
     });
-    const strictest = binding(decisions, group?.allowed ?? true);
+    const allowed = group?.allowed ?? true;
+    for (const decision of decisions) tellDecision(decision, allowed);
+    const strictest = binding(decisions, allowed);
     // Written out: a spread of a class costs more than deciding.
     const { rule, key, cost, limit, remaining, retryAfterMs, resetAfterMs, reason, source, degraded, shadow, wouldAllow, decidedAt } =
       strictest;

@@ -1,3 +1,4 @@
+import { tellFetch } from '../channels.js';
 import type { Clock } from '../clock.js';
 import { Decided } from '../decided.js';
 import type { Decision } from '../decision.js';
@@ -108,19 +109,55 @@ async function sendOnce(caller: Caller, { deadline, decision, signal }: Under, a
   }
 }
 
+/** One of the times that a call is sent. */
+interface Sent {
+  readonly response: Response;
+  /** For how long the answer says that nothing may be sent, in milliseconds. */
+  readonly said: number | undefined;
+}
+
+interface Attempt {
+  readonly attempt: number;
+  readonly deadline: Deadline;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Waits for a turn, sends, and holds back the others if the answer says so. */
+async function attemptOnce(caller: Caller, { attempt, deadline, signal }: Attempt, args: Parameters<OutboundFetch>): Promise<Sent> {
+  const { clock, rule, maxWaitMs, maxHoldMs } = caller;
+  const askedUs = clock.nowUs();
+  const sinceMs = (us: number): number => (clock.nowUs() - us) / 1000;
+  let waitedMs: number | undefined;
+  let sent: { readonly tookMs: number; readonly status: number | undefined } | undefined;
+  let heldMs = 0;
+  try {
+    const leftMs = (): number => Math.min(deadline.leftMs(), maxWaitMs - sinceMs(askedUs));
+    const decision = await takeTurn(caller, { leftMs, signal });
+    waitedMs = sinceMs(askedUs);
+    const sentUs = clock.nowUs();
+    const response = await sendOnce(caller, { deadline, decision, signal }, args).finally(() => {
+      sent = { tookMs: sinceMs(sentUs), status: undefined };
+    });
+    sent = { tookMs: sinceMs(sentUs), status: response.status };
+    const said = waitSaid(response, clock.nowUs() / 1000);
+    if (said !== undefined && said > 0) {
+      heldMs = Math.min(maxHoldMs, Math.ceil(said));
+      await hold(caller, heldMs);
+    }
+    return { response, said };
+  } finally {
+    tellFetch({ rule, attempt, waitedMs: waitedMs ?? sinceMs(askedUs), tookMs: sent?.tookMs, status: sent?.status, heldMs });
+  }
+}
+
 /** Calls a partner when it is our turn, and again where it says so and that is safe. */
 export async function callInTurn(caller: Caller, ...args: Parameters<OutboundFetch>): Promise<Response> {
-  const { clock, deadlineMs, maxWaitMs, maxHoldMs, retries } = caller;
+  const { clock, deadlineMs, retries } = caller;
   const { signal, repeatable } = look(...args);
   const deadline = new Deadline(clock, deadlineMs);
   try {
     for (let attempt = 0; ; attempt += 1) {
-      const waitUntilUs = clock.nowUs() + maxWaitMs * 1000;
-      const leftMs = (): number => Math.min(deadline.leftMs(), (waitUntilUs - clock.nowUs()) / 1000);
-      const decision = await takeTurn(caller, { leftMs, signal });
-      const response = await sendOnce(caller, { deadline, decision, signal }, args);
-      const said = waitSaid(response, clock.nowUs() / 1000);
-      if (said !== undefined && said > 0) await hold(caller, Math.min(maxHoldMs, Math.ceil(said)));
+      const { response, said } = await attemptOnce(caller, { attempt, deadline, signal }, args);
       if (attempt >= retries || !repeatable(response.status)) return response;
       const waitMs = (said ?? firstBackoffMs * 2 ** attempt * (0.5 + Math.random() / 2)) + apart();
       if (waitMs > deadline.leftMs()) return response;
