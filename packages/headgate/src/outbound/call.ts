@@ -56,14 +56,21 @@ async function takeTurn(caller: Caller, { leftMs, signal }: Waiting): Promise<De
 /** A call that is under way, and by when it must be over. */
 class Deadline {
   readonly #passed = new AbortController();
-  readonly #cancel: () => void;
   readonly #clock: Clock;
   readonly #untilUs: number;
+  #cancel: () => void = () => undefined;
+  /** Resolves when it passes. */
+  readonly over: Promise<void>;
 
   constructor(clock: Clock, ms: number) {
     this.#clock = clock;
     this.#untilUs = clock.nowUs() + ms * 1000;
-    this.#cancel = clock.after(ms, () => this.#passed.abort());
+    this.over = new Promise((resolve) => {
+      this.#cancel = clock.after(ms, () => {
+        this.#passed.abort();
+        resolve();
+      });
+    });
   }
 
   leftMs(): number {
@@ -94,12 +101,10 @@ interface Under {
 
 async function sendOnce(caller: Caller, { deadline, decision, signal }: Under, args: Parameters<OutboundFetch>): Promise<Response> {
   const [input, init] = args;
-  try {
-    signal?.throwIfAborted();
-  } catch (reason) {
-    await caller.limiter.refund(decision);
-    throw reason;
-  }
+  const isLate = deadline.leftMs() <= 0;
+  if (isLate || signal?.aborted) await caller.limiter.refund(decision);
+  signal?.throwIfAborted();
+  if (isLate) throw noTurn(caller, decision);
   try {
     return await caller.send(input, { ...init, signal: deadline.with(signal) });
   } catch (error) {
@@ -142,7 +147,7 @@ async function attemptOnce(caller: Caller, { attempt, deadline, signal }: Attemp
     const said = waitSaid(response, clock.nowUs() / 1000);
     if (said !== undefined && said > 0) {
       heldMs = Math.min(maxHoldMs, Math.ceil(said));
-      await hold(caller, heldMs);
+      await Promise.race([hold(caller, heldMs), deadline.over]);
     }
     return { response, said };
   } finally {
@@ -162,7 +167,7 @@ export async function callInTurn(caller: Caller, ...args: Parameters<OutboundFet
       const waitMs = (said ?? firstBackoffMs * 2 ** attempt * (0.5 + Math.random() / 2)) + apart();
       if (waitMs > deadline.leftMs()) return response;
       // Its connection is free for others.
-      await response.body?.cancel();
+      await response.body?.cancel().catch(() => undefined);
       await sleep(clock, waitMs, signal);
     }
   } finally {

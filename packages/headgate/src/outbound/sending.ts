@@ -28,7 +28,7 @@ export function look(input: Input, init: Init): Sending {
   const body = init?.body ?? given?.body;
   // That of a request object was looked at when that was made.
   const stand = init?.body == null && body != null ? '' : probeOf(body);
-  const probe = new Request(given?.url ?? input, { method: given?.method ?? 'GET', ...init, body: stand });
+  const probe = new Request(given?.url ?? input, { ...init, method: init?.method ?? given?.method ?? 'GET', body: stand });
   const headers = new Headers(init?.headers ?? given?.headers);
   // The body of a request object is a stream that is used up.
   const resendable = !isStream(body);

@@ -7,8 +7,8 @@ export type PartnerAnswer = { readonly status: number; readonly headers?: Record
 
 export interface Partner {
   readonly url: string;
-  /** What came, in order. */
-  readonly asked: { readonly method: string; readonly body: string; readonly headers: IncomingHttpHeaders }[];
+  /** What came, in order, and when, by `performance.now()`. */
+  readonly asked: { readonly method: string; readonly body: string; readonly headers: IncomingHttpHeaders; readonly at: number }[];
 }
 
 const open: Server[] = [];
@@ -27,7 +27,7 @@ export async function partner(...answers: PartnerAnswer[]): Promise<Partner> {
     request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
     request.on('end', () => {
       const answer = answers[asked.length] ?? { status: 200 };
-      asked.push({ method: request.method ?? '', body, headers: request.headers });
+      asked.push({ method: request.method ?? '', body, headers: request.headers, at: performance.now() });
       if (answer === 'silence') return;
       if (answer === 'hangup') request.socket.destroy();
       else response.writeHead(answer.status, answer.headers).end('answer');
