@@ -10,7 +10,9 @@ import {
   type RuleOptions,
   type Store,
 } from 'headgate';
+import { redisStore } from 'headgate/redis';
 import { remoteStore } from 'headgate/remote';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startRedis, type RedisServer } from '../../../test/support/redis.js';
 import { serve, token } from './support/served-store.js';
@@ -154,6 +156,26 @@ describe('a service that is away', () => {
     const { app } = await start({ env: { HEADGATE_STORE_TOKEN: token }, port });
     expect(app.url).toContain(String(port));
     await expect.poll(async () => (await limiter.peek('api', 'key')).remaining, { timeout: 30_000 }).toBe(90);
+  });
+
+  it('as its Redis is gone says that it has counted nothing, and decides nothing itself', async () => {
+    const gone = await startRedis();
+    const client = new Redis(gone.port, gone.host);
+    const inner = redisStore({ client });
+    later(async () => {
+      await inner.close();
+      client.disconnect();
+    });
+    const { url } = await served(inner);
+    const remote = remoteStore({ url, token });
+    later(() => remote.close());
+    await remote.ping();
+    await gone.kill();
+    const checks = [{ rule: 'api', key: 'key', limit: bucket(10), cost: 1 }];
+    await expect(remote.ping()).rejects.toThrow(StoreError);
+    const ticket = { cancelled: false, sent: false };
+    await expect(remote.decide({ checks }, ticket)).rejects.toThrow('Redis is not connected');
+    expect(ticket.sent).toBe(false);
   });
 
   it('and hangs up after it has counted is never asked the same again', async () => {
