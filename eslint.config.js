@@ -49,6 +49,16 @@ const zones = [
     message: 'Middleware imports the public index and http/ only.',
   },
   {
+    target: `${library}/outbound`,
+    from: [`${library}/stores`, `${library}/layers`, `${library}/limiter.ts`, `${library}/compose.ts`, `${library}/http`],
+    message: 'Calls to others use the verbs of a limiter.',
+  },
+  {
+    target: `${library}/otel`,
+    from: [`${library}/stores`, `${library}/layers`, `${library}/limiter.ts`, `${library}/compose.ts`, `${library}/http`],
+    message: 'Telemetry hears what the channels tell.',
+  },
+  {
     target: `${server}/usecases`,
     from: [`${server}/edge`, `${server}/observe`, `${server}/database`, `${server}/app.ts`, `${server}/config.ts`, `${server}/redis.ts`],
     message: 'A use case knows no transport, driver or framework.',

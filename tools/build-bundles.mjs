@@ -21,7 +21,9 @@ const { output } = await build({
       input: {
         index: 'dist/index.js',
         redis: 'dist/redis.js',
+        remote: 'dist/remote.js',
         layers: 'dist/layers/index.js',
+        otel: 'dist/otel/index.js',
         http: 'dist/http/index.js',
         testing: 'dist/testing/index.js',
         ...Object.fromEntries(frameworks.map((name) => [name, `dist/middleware/${name}.js`])),

@@ -34,12 +34,36 @@ describe('the packed library', () => {
     expect(run(process.execPath, ['example.mjs']).trim().split('\n')).toEqual(promised);
   });
 
+  it('makes no telemetry, and no error, where there is no OpenTelemetry', () => {
+    writeFileSync(
+      join(folder, 'telemetry.mjs'),
+      `import { createLimiter, fixedWindow } from 'headgate';
+       import { instrument } from 'headgate/otel';
+       const limiter = createLimiter({ rules: { api: { limit: fixedWindow({ limit: 1, window: '1m' }) } } });
+       const { active, stop } = await instrument({ limiters: { limiter } });
+       console.log(active, (await limiter.check('api', 'key')).allowed);
+       stop();`,
+    );
+    expect(run(process.execPath, ['telemetry.mjs']).trim()).toBe('false true');
+  });
+
+  it('calls others, by a part that is loaded with the first call', () => {
+    writeFileSync(
+      join(folder, 'outbound.mjs'),
+      `import { createLimiter, fixedWindow } from 'headgate';
+       const limiter = createLimiter({ rules: { api: { limit: fixedWindow({ limit: 1, window: '1d', from: 'first-request' }) } } });
+       const call = limiter.fetch('api', 'key', { fetch: async () => new Response('answer') });
+       console.log(await (await call('http://127.0.0.1/')).text(), await call('http://127.0.0.1/').catch(({ code }) => code));`,
+    );
+    expect(run(process.execPath, ['outbound.mjs']).trim()).toBe('answer HEADGATE_NO_TURN');
+  });
+
   it('can be required from CommonJS', () => {
     writeFileSync(
       join(folder, 'example.cjs'),
-      "console.log(typeof require('headgate').createLimiter, typeof require('headgate/redis').redisStore);",
+      "console.log(typeof require('headgate').createLimiter, typeof require('headgate/redis').redisStore, typeof require('headgate/remote').remoteStore);",
     );
-    expect(run(process.execPath, ['--no-warnings', 'example.cjs']).trim()).toBe('function function');
+    expect(run(process.execPath, ['--no-warnings', 'example.cjs']).trim()).toBe('function function function');
   });
 
   it('holds types for every entry, and no sources, tests or build leftovers', () => {

@@ -1,3 +1,4 @@
+import { tellEvent } from './channels.js';
 import { systemClock, type Clock } from './clock.js';
 import { durationUs, type Duration } from './duration.js';
 import { ConfigError, rejectUnknownOptions, show } from './errors.js';
@@ -94,6 +95,7 @@ const noLayers = Object.freeze({
 function quietly(onEvent: OnEvent): OnEvent {
   const report = (error: unknown): void => process.emitWarning(`onEvent threw: ${String(error)}`, { type: 'HeadgateWarning' });
   return (event) => {
+    tellEvent(event);
     try {
       // An async listener is a listener too.
       const said: unknown = onEvent(event);

@@ -55,8 +55,8 @@ export class Decided<Rule extends string> implements Decision<Rule> {
   }
 
   /** Microseconds until the turn that a decision took; 0 if it is now. */
-  static turnOf<Rule extends string>(decision: Decided<Rule>): number {
-    return decision.#outcome.waitUs ?? 0;
+  static turnOf(decision: Decision): number {
+    return #outcome in decision ? (decision.#outcome.waitUs ?? 0) : 0;
   }
 
   /** The kind of limit that a decision was made under; undefined for what is no decision of a limiter's own. */

@@ -1,3 +1,5 @@
+import type { Decision } from './decision.js';
+
 /**
  * Every code Headgate raises, with what it means. Codes are stable: match on them, not on messages.
  * `docs/errors.md` lists the same codes; a test compares the two.
@@ -17,6 +19,8 @@ export const errorCodes = {
   HEADGATE_CLOSED: 'the limiter was closed',
   HEADGATE_STORE: 'the store did not answer, or answered with an error',
   HEADGATE_FOREIGN_VALUE: 'a key in the store holds a value that Headgate did not write',
+  HEADGATE_NO_TURN: 'an outbound call was not sent: its turn comes later than it would wait',
+  HEADGATE_DEADLINE: 'an outbound call was sent and not answered by its deadline',
 } as const;
 
 /** A stable error code, `HEADGATE_…`. */
@@ -67,6 +71,33 @@ export class StoreError extends Error {
   constructor(message: string, options: { code?: ErrorCode; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = options.code ?? 'HEADGATE_STORE';
+  }
+}
+
+/**
+ * A call of `limiter.fetch` came to no answer: `HEADGATE_NO_TURN` if it was not sent, as its turn comes later than it would wait (nothing
+ * stays taken), `HEADGATE_DEADLINE` if it was sent and not answered in time.
+ *
+ * @example
+ * ```ts
+ * import { createLimiter, OutboundError, tokenBucket } from 'headgate';
+ *
+ * const limiter = createLimiter({ rules: { partner: { limit: tokenBucket({ capacity: 10, refill: '10/s' }) } } });
+ * const call = limiter.fetch('partner', 'acme', { maxWait: '2s' });
+ * await call('http://127.0.0.1:8080/orders').catch((error: unknown) => {
+ *   if (error instanceof OutboundError) console.log(error.code, error.decision.retryAfterMs);
+ * });
+ * ```
+ */
+export class OutboundError extends Error {
+  override readonly name = 'OutboundError';
+  readonly code: ErrorCode;
+  /** The last decision made for this call: of a call that was not sent, the refusal. */
+  readonly decision: Decision;
+  constructor(code: 'HEADGATE_NO_TURN' | 'HEADGATE_DEADLINE', message: string, decision: Decision) {
+    super(message);
+    this.code = code;
+    this.decision = decision;
   }
 }
 

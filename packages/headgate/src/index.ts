@@ -36,6 +36,9 @@ export type {
 } from './limit.js';
 export type { Duration, Rate } from './duration.js';
 
+/** Calls to others. */
+export type { OutboundFetch, OutboundOptions } from './outbound/options.js';
+
 /** Answers. */
 export { limitOf } from './decided.js';
 export type { Decision, GroupDecision, Reason, Source } from './decision.js';
@@ -62,6 +65,7 @@ export { systemClock, type Clock } from './clock.js';
 
 /** What a limiter tells of itself. */
 export type { LimiterEvent, OnEvent } from './events.js';
+export type { ChannelMessages, DecisionMessage, FetchMessage } from './channels.js';
 
 /** Errors, with their codes. */
-export { ConfigError, errorCodes, StoreError, type ErrorCode, type InputError } from './errors.js';
+export { ConfigError, errorCodes, OutboundError, StoreError, type ErrorCode, type InputError } from './errors.js';

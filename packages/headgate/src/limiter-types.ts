@@ -1,5 +1,6 @@
 import type { Decision, GroupDecision } from './decision.js';
 import type { Duration } from './duration.js';
+import type { OutboundFetch, OutboundOptions } from './outbound/options.js';
 import type { RuleOptions } from './rule.js';
 import type { Receipt } from './stores/store.js';
 
@@ -167,6 +168,22 @@ export interface Limiter<Name extends string = string, Plan extends string = str
   settle(taken: Taken, actual: number): Promise<Settlement>;
   /** Waits for its turn, at most `maxWait`. On a bucket the turn is taken in one call, so it is fair over processes. */
   acquire(rule: Name, key: string, options: AcquireOptions<Plan>): Promise<Decision<Name>>;
+  /**
+   * `fetch` under a rule, for partners that limit us: a call waits for its turn, and where the partner's answer says to wait (`Retry-After`,
+   * `RateLimit`, `X-RateLimit-*`) all callers of this key do, in all processes, for `maxHold` at most. A 429 or 503 is sent again where that
+   * is safe. A call rejects with an {@link OutboundError} if its turn comes too late, or no answer by the deadline.
+   *
+   * @throws TypeError; ConfigError for a wrong duration
+   * @example
+   * ```ts
+   * import { createLimiter, tokenBucket } from 'headgate';
+   *
+   * const limiter = createLimiter({ rules: { partner: { limit: tokenBucket({ capacity: 10, refill: '10/s' }) } } });
+   * const call = limiter.fetch('partner', 'acme', { maxWait: '2s', deadline: '10s' });
+   * const response = await call('http://127.0.0.1:8080/orders', { method: 'PUT', body: '{}' });
+   * ```
+   */
+  fetch(rule: Name, key: string, options?: OutboundOptions): OutboundFetch;
   /** Ends a concurrency holder; false if it had ended before. */
   release(taken: Taken): Promise<boolean>;
   /** Prolongs a concurrency holder by its limit's `expires` from now; false if it had ended. */

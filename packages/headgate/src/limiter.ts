@@ -1,3 +1,4 @@
+import { tellDecision } from './channels.js';
 import type { Clock } from './clock.js';
 import { Decided } from './decided.js';
 import type { Decision, GroupDecision } from './decision.js';
@@ -6,6 +7,7 @@ import { ConfigError, inputError, show } from './errors.js';
 import { givingBack } from './giving-back.js';
 import { checkKey } from './key.js';
 import type { AcquireOptions, CheckOptions, CheckRequest, Limiter, LimiterStats, Reservation, SetUsedOptions } from './limiter-types.js';
+import { readOutbound, type OutboundOptions } from './outbound/options.js';
 import { findRule, isCounted, makeCheck, readAcquire, readSetUsed, type Asked } from './requests.js';
 import { makeRule, type Rule, type RuleOptions } from './rule.js';
 import type { Check, GroupOutcome, Outcome, Store, Target } from './stores/store.js';
@@ -80,18 +82,24 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
 
   const withoutStore = (): Answer => ({ now: clock.nowUs(), source: 'store', degraded: false });
 
+  /** What only looked is no decision to tell of. */
+  function told(decision: Decided<Name>, dry: boolean): Decided<Name> {
+    if (!dry) tellDecision(decision);
+    return decision;
+  }
+
   /** The path of most requests: no more promises and objects than it needs. */
   function decideOne(asked: Asked, dry = false): Promise<Decided<Name>> {
-    if (!isCounted(asked)) return Promise.resolve(decided(asked, unlimitedOutcome, withoutStore()));
+    if (!isCounted(asked)) return Promise.resolve(told(decided(asked, unlimitedOutcome, withoutStore()), dry));
     const known = store.checkNow?.(asked, dry);
-    return known === undefined ? askOne(asked, dry) : Promise.resolve(decided(asked, known, known));
+    return known === undefined ? askOne(asked, dry) : Promise.resolve(told(decided(asked, known, known), dry));
   }
 
   function askOne(check: Check, dry: boolean): Promise<Decided<Name>> {
     return store.decide(dry ? { checks: [check], dry } : { checks: [check] }).then((answer) => {
       const [outcome] = answer.outcomes;
       if (outcome === undefined) throw new Error('the store answered for no check');
-      return decided(check, outcome, answer);
+      return told(decided(check, outcome, answer), dry);
     });
   }
 
@@ -105,7 +113,9 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
       if (outcome === undefined) throw new Error('the store answered for fewer checks than were asked');
       return decided(one, outcome, group);
     });
-    const strictest = binding(decisions, group?.allowed ?? true);
+    const allowed = group?.allowed ?? true;
+    for (const decision of decisions) tellDecision(decision, allowed);
+    const strictest = binding(decisions, allowed);
     // Written out: a spread of a class costs more than deciding.
     const { rule, key, cost, limit, remaining, retryAfterMs, resetAfterMs, reason, source, degraded, shadow, wouldAllow, decidedAt } =
       strictest;
@@ -223,6 +233,15 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
       return asked.limit.kind === 'tokenBucket' && asked.shadow !== true
         ? takeTurn(asked, maxWaitUs, signal)
         : waitAndAsk(asked, maxWaitUs, signal);
+    },
+
+    fetch(rule: Name, key: string, options: OutboundOptions = {}) {
+      assertOpen();
+      const calling = readOutbound(options);
+      if (makeCheck(findRule(rules, rule), key, calling.check).limit.kind === 'concurrency')
+        throw inputError('HEADGATE_BAD_CALL', `fetch: rule ${show(rule)} limits concurrency; hold with check() and end with release()`);
+      // Loaded by those that call others.
+      return async (input, init) => (await import('./outbound/call.js')).callInTurn({ limiter, clock, rule, key, ...calling }, input, init);
     },
 
     refund: (taken) => back.refund(taken),

@@ -38,7 +38,18 @@ const calls: Record<ErrorCode, () => unknown> = {
   },
   HEADGATE_STORE: () => failing.ban('a', 'key', '1s'),
   HEADGATE_FOREIGN_VALUE: () => failing.reset('a', 'key'),
+  HEADGATE_NO_TURN: () => createLimiter({ rules: { a: { limit } } }).fetch('a', 'key', { cost: 2 })('http://127.0.0.1:9/'),
+  HEADGATE_DEADLINE: () =>
+    createLimiter({ rules: { a: { limit } } }).fetch('a', 'key', { deadline: 1, fetch: silent })('http://127.0.0.1:9/'),
 };
+
+/** Answers only when it is aborted. */
+const silent: typeof fetch = (_, init) =>
+  new Promise((_answer, reject) => {
+    const abort = (): void => reject(new Error('aborted'));
+    if (init?.signal?.aborted) abort();
+    init?.signal?.addEventListener('abort', abort);
+  });
 
 describe('error codes', () => {
   it('a store that answers with an error, or holds what Headgate did not write, has a code of its own', async () => {

@@ -23,6 +23,7 @@ import { systemTiming } from './rules/timing.js';
 import { startServing } from './serving.js';
 import { readyWithShards, readyWithStore, tellingRules, type Shard } from './usecases/ready.js';
 import { ownVersion } from './version.js';
+import { storeOperations } from './usecases/store-operations.js';
 import { receipts } from './usecases/receipts.js';
 import type { InForce, Service } from './usecases/service.js';
 
@@ -170,6 +171,7 @@ async function startAll({ config, logger, all, colleagues, bounds }: Starting): 
   const serving = await startServing({
     service,
     devices: deviceTokens({ secret }),
+    ...(config.storeToken !== undefined && { store: { token: config.storeToken, run: storeOperations(store) } }),
     admin: administration({
       service,
       traffic,

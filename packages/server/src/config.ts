@@ -37,6 +37,8 @@ export interface Config {
   readonly stopWithinMs: number;
   /** Of decision ids; servers that take back each other's share it. */
   readonly secret: string | undefined;
+  /** Who shows it may use the counters as a store; undefined: nobody. */
+  readonly storeToken: string | undefined;
   readonly logLevel: string;
   /** By when a decision is answered, whatever Redis does, in milliseconds; undefined: the library's default. */
   readonly deadlineMs: number | undefined;
@@ -92,7 +94,7 @@ function readTls({ tlsCert: cert, tlsKey: key, tlsClientCa: clientCa, socket }: 
 export function configOf({ values, faults: found }: Reading<typeof serveSettings>): Config {
   const faults = [...found];
   const { redis, weight, webhook: url, webhookSecret, ...settings } = values;
-  const { rules, database, cache, host, httpPort, secret, logLevel, deadline: deadlineMs, fleetSize, notes } = settings;
+  const { rules, database, cache, host, httpPort, secret, storeToken, logLevel, deadline: deadlineMs, fleetSize, notes } = settings;
   const { socket, opsPort, workers, drain: drainMs, stopWithin: stopWithinMs } = settings;
   if (database !== undefined && rules !== undefined)
     faults.push('--rules and --database: rules come from one of them; headgate rules import FILE moves a file over');
@@ -107,7 +109,7 @@ export function configOf({ values, faults: found }: Reading<typeof serveSettings
     );
   assertFaultless(faults);
   return {
-    ...{ rules, database, cache, webhook, redis: servers, secret, logLevel, deadlineMs, notes },
+    ...{ rules, database, cache, webhook, redis: servers, secret, storeToken, logLevel, deadlineMs, notes },
     fleetSize: processesOf(fleetSize, workers),
     ...{ host, httpPort, socket, opsPort, tls, workers, drainMs, stopWithinMs },
     otlp: otlpOf(values),

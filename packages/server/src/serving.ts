@@ -12,7 +12,7 @@ import { followCertificate } from './tls/follow.js';
 import { openCertificate } from './tls/source.js';
 import type { AskReady } from './usecases/ready.js';
 
-export interface Served extends Pick<HttpOptions, 'service' | 'devices' | 'admin' | 'version' | 'watch'> {
+export interface Served extends Pick<HttpOptions, 'service' | 'devices' | 'admin' | 'version' | 'watch' | 'store'> {
   readonly config: Config;
   readonly logger: Logger;
   readonly metrics: Metrics;

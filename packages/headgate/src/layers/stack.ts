@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { OnEvent } from '../events.js';
 import type { Layered, LayersOptions } from '../layered.js';
 import { sizeOf } from '../limit.js';
 import type { MissedCalls } from '../limiter-types.js';
 import type { Rule } from '../rule.js';
+import { layoutOf } from '../stores/layout.js';
 import { shardedStore } from '../stores/sharded.js';
 import type { Store } from '../stores/store.js';
 import { fleet } from './fleet.js';
@@ -50,13 +50,6 @@ function smallLimits(onEvent: OnEvent): (rules: ReadonlyMap<string, Rule>, fleet
         "without the store each process still lets 1 unit pass; choose whenUnavailable: 'refuse' or 'allow' if that matters",
     });
   };
-}
-
-/** How keys are spread, as a short text that processes compare: of this shard's name, and all names with their weights. */
-function layoutOf(name: string | undefined, shards: Store['shards']): string {
-  if (name === undefined || shards === undefined) return 'one';
-  const spread = [name, ...shards.map((shard) => `${shard.name}=${shard.weight}`).sort()].join(',');
-  return createHash('sha256').update(spread).digest('base64url').slice(0, 16);
 }
 
 function missedBy(guards: readonly GuardedStore[]): MissedCalls {

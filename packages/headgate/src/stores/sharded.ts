@@ -1,7 +1,8 @@
 import { StoreError } from '../errors.js';
+import { layoutOf } from './layout.js';
 import { rendezvous, type Place } from './rendezvous.js';
 import { decideSplit, meetSplit } from './split.js';
-import type { Meeting, Receipt, Store, Target } from './store.js';
+import type { Beat, Meeting, Members, Receipt, Store, Target } from './store.js';
 
 /** One of several stores that share the keys among them. */
 export interface Shard extends Place {
@@ -37,6 +38,16 @@ export function shardedStore(shards: readonly Shard[]): Store {
       return decideSplit(group, {
         placeOf: ({ key }) => placeOf(key),
         decide: (part) => storeOf(part.checks[0]?.key ?? '').decide(part, ticket),
+        ...(open.every(({ beat }) => beat !== undefined) && {
+          // For who knows nothing of shards; a guard before each shard asks it by itself.
+          async beat({ member, forUs }: Beat): Promise<Members> {
+            const alone: Members = { members: 1, strangers: 0 };
+            const told = await Promise.all(
+              [...byName].map(async ([name, store]) => (await store.beat?.({ member, layout: layoutOf(name, shards), forUs })) ?? alone),
+            );
+            return told.reduce((a, b) => (b.members > a.members ? b : a), alone);
+          },
+        }),
         giveBack: (item) => of(item.receipt).giveBack(item),
       });
     },

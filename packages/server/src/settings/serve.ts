@@ -193,5 +193,11 @@ export const serveSettings = {
     fallback: 'a random one',
   }),
   ...otlpSettings,
+  storeToken: secretSetting({
+    name: 'store-token',
+    least: 16,
+    help: 'serves its counters to programs with remoteStore() that show this token, at least 16 characters; such a program can do anything with them',
+    fallback: 'they are not served',
+  }),
   logLevel: choiceOr({ name: 'log-level', placeholder: 'LEVEL', oneOf: levels, usual: 'info', help: levels.join(', ') }),
 };

@@ -76,6 +76,8 @@ export interface Starting {
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly secret?: string;
+  /** A free one by default. */
+  readonly port?: number;
   /** Generous by default: tests run beside each other, on two cores. */
   readonly deadline?: string;
   /** Those of clients that differ from the usual. */
@@ -90,12 +92,13 @@ export async function start({
   flags = [],
   env,
   secret,
+  port = 0,
   deadline = '2s',
   bounds,
 }: Starting = {}): Promise<Started> {
   const path = file ?? (rules === undefined ? undefined : rulesFile(rules));
   const servers = [redis].flat().flatMap((server) => ['--redis', server]);
-  const args = ['--http-port', '0', ...(path === undefined ? [] : ['--rules', path]), ...servers, ...flags];
+  const args = ['--http-port', String(port), ...(path === undefined ? [] : ['--rules', path]), ...servers, ...flags];
   const variables = {
     HEADGATE_LOG_LEVEL: 'silent',
     HEADGATE_DEADLINE: deadline,

@@ -1,13 +1,13 @@
 import { millionth } from '../../limit.js';
 import { StoreError } from '../../errors.js';
 import { systemClock } from '../../clock.js';
+import { Batch, type Verdict } from '../batch.js';
 import { shardedStore } from '../sharded.js';
 import { returnableUntil } from '../outcome.js';
 import { decideSplit, meetSplit } from '../split.js';
 import type { Asking, Check, GiveBack, Group, GroupOutcome, Meeting, Receipt, Store, Target, Ticket } from '../store.js';
 import { resolveAdapter } from './adapters/resolve.js';
-import type { RedisAdapter } from './adapters/adapter.js';
-import { Batch } from './batch.js';
+import { wasNotSent, type RedisAdapter } from './adapters/adapter.js';
 import { decodeBucket, decodeBuckets, encodeBuckets, type BucketsReply } from './buckets.js';
 import { decodeGroups, encodeGroups } from './groups.js';
 import { keyFormat } from './keys.js';
@@ -15,7 +15,7 @@ import { readOptions } from './options.js';
 import { defineScripts } from './scripts.js';
 import { slotOf } from './slot.js';
 import { timed, type RedisCall } from './timed.js';
-import { decode, encode, kindNumber, type Verdict } from './wire.js';
+import { decode, encode, kindNumber } from './wire.js';
 
 /** Options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -64,6 +64,15 @@ export function createRedisStore(options: RedisStoreOptions, internals: RedisSto
     shards.map(({ name, weight, adapter }) => ({ name, weight, store: oneRedis({ name, adapter, prefix, encode, onCall }, internals) })),
   );
 }
+
+const isHeavy = ({ checks }: Group): boolean =>
+  checks.length === 1 ? checks[0]?.limit.kind === 'slidingLog' : checks.some(({ limit }) => limit.kind === 'slidingLog');
+
+/**
+ * Whether Redis itself answered with an error (READONLY, LOADING, OOM, ...): then nothing was written, as the first write is what it
+ * refuses. A client's own errors, of lost connections, begin with no such word.
+ */
+const wasNotDone = (error: unknown): boolean => wasNotSent(error) || (error instanceof Error && /^[A-Z]{2,} /.test(error.message));
 
 /** One server, or one cluster. */
 interface OneRedis {
@@ -127,7 +136,7 @@ function oneRedis({ name, adapter, prefix, encode: encodeTag, onCall }: OneRedis
   }
 
   const laneOf = (group: Group): string => (group.checks[0] ? slot(group.checks[0]) : '');
-  const batch = new Batch({ adapter, run: timed(run, name, onCall), ...(clustered && { laneOf }) });
+  const batch = new Batch({ name: 'Redis', connection: adapter, run: timed(run, name, onCall), isHeavy, wasNotDone, ...(clustered && { laneOf }) });
 
   /** Runs what is not a decision: the user's error is a StoreError, whatever the client throws. */
   async function ask<T>(what: string, call: () => Promise<T>): Promise<T> {

@@ -3,8 +3,9 @@ import { ceiling, debtCap } from '../../algorithms/token-bucket.js';
 import { bordersAt } from '../../calendar.js';
 import { StoreError } from '../../errors.js';
 import type { CountedLimit } from '../../limit.js';
+import type { Verdict } from '../batch.js';
 import { costsTogether, outcomeOf, passes } from '../outcome.js';
-import type { Check, Group, GroupOutcome, Outcome } from '../store.js';
+import type { Check, Group, Outcome } from '../store.js';
 
 /** A batch of groups as the decide script takes it; see the header of `scripts/decide.lua`. */
 export interface Call {
@@ -153,9 +154,6 @@ export function encode(groups: readonly Group[], { keyOf, now }: Naming): Call {
   const plan = planOf(groups, limits, () => indices.get(keys[position++] ?? '') ?? 0);
   return { keys: unique, args: [`[${limits.texts.join(',')}]`, plan, '0'] };
 }
-
-/** What the script said of one group: an outcome, an error of its own, or that the borders of a calendar were stale. */
-export type Verdict = GroupOutcome | StoreError | 'stale';
 
 interface Answer {
   readonly view: number[];

@@ -18,6 +18,7 @@ import { openApiOf } from './openapi.js';
 import { operateEndpoints, type Operable } from './operate.js';
 import { quotasEndpoints } from './quotas.js';
 import { requestIdOf, traceIn } from './request-id.js';
+import { storeRoutes, type ServedStore } from './store.js';
 import { takeBackEndpoints } from './take-back.js';
 import { watchRequests } from './watch.js';
 
@@ -40,6 +41,8 @@ export interface HttpOptions extends ServerOptions {
   readonly admin: AdminOptions;
   /** Of this Headgate, for the OpenAPI document. */
   readonly version: string;
+  /** Absent: the counters are not served as a store. */
+  readonly store?: ServedStore;
 }
 
 /** Warns once for each set of trusted proxies. */
@@ -120,7 +123,7 @@ export function opsServer({ operable, ...options }: ServerOptions & { readonly o
 }
 
 /** The HTTP edge: translates, and nothing else. */
-export function httpServer({ service, operable, devices, admin, version, ...options }: HttpOptions): FastifyInstance {
+export function httpServer({ service, operable, devices, admin, version, store, ...options }: HttpOptions): FastifyInstance {
   const endpoints = withDocument(
     [
       ...checkEndpoints(service),
@@ -141,5 +144,11 @@ export function httpServer({ service, operable, devices, admin, version, ...opti
   });
   for (const method of gateMethods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
   serve(app, endpoints);
+  if (store !== undefined) {
+    app.register((scope, _options, done) => {
+      storeRoutes(scope, store);
+      done();
+    });
+  }
   return app;
 }

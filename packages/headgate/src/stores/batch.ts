@@ -1,10 +1,11 @@
-import { StoreError } from '../../errors.js';
-import { attempt } from '../attempt.js';
-import type { Asking, Group, GroupOutcome, Ticket } from '../store.js';
-import { wasNotSent, type RedisAdapter } from './adapters/adapter.js';
-import type { Verdict } from './wire.js';
+import { StoreError } from '../errors.js';
+import { attempt } from './attempt.js';
+import type { Asking, Group, GroupOutcome, Ticket } from './store.js';
 
-/** Checks in one script call: 64 take Redis well under a millisecond, more gain nothing. */
+/** What a call said of one group: an outcome, an error of its own, or that the borders of a calendar were stale. */
+export type Verdict = GroupOutcome | StoreError | 'stale';
+
+/** Checks in one call: 64 take Redis well under a millisecond, more gain nothing. */
 const checksPerCall = 64;
 /**
  * Under load, what waits when all calls are back goes in two: while one is decided there, the other is written or read here. With
@@ -13,10 +14,10 @@ const checksPerCall = 64;
 const checksWorthTwoCalls = 16;
 /** A call that came back so many milliseconds ago, or less, tells of load: its callers are asking again. */
 const justBackMs = 1;
-/** Script calls of a lane on their way at once; what arrives meanwhile travels together in the next. */
+/** Calls of a lane on their way at once; what arrives meanwhile travels together in the next. */
 const callsInFlight = 2;
-/** Sliding logs travel alone, so more of them may be on their way. */
-const logsInFlight = 16;
+/** What travels alone may be on its way more often. */
+const aloneInFlight = 16;
 /** Groups that may wait: beyond it a store that does not answer would fill the memory. */
 const mostWaiting = 50_000;
 
@@ -29,8 +30,22 @@ interface Waiting {
   retried: boolean;
 }
 
+/** The connection that calls go over. */
+export interface Connection {
+  /** 'connecting' until first ready or first failure; 'down' = would fail at once. */
+  state(): 'connecting' | 'ready' | 'down';
+  /** Calls back once when state() leaves 'connecting'. */
+  onceSettled(callback: () => void): void;
+}
+
 export interface BatchOptions {
-  readonly adapter: RedisAdapter;
+  /** Whom is asked, for errors. */
+  readonly name: string;
+  readonly connection: Connection;
+  /** Whether an error means that nothing was counted. */
+  readonly wasNotDone: (error: unknown) => boolean;
+  /** Groups that share no call, as they take long; none if absent. */
+  readonly isHeavy?: (group: Group) => boolean;
   /** Runs one call: a verdict per group. */
   readonly run: (groups: readonly Group[]) => Promise<readonly Verdict[]>;
   /** In a cluster, which groups may share a call, by name: those of one slot. */
@@ -60,15 +75,6 @@ const openLane = (name: string): Lane => ({
   due: false,
 });
 
-const isHeavy = ({ checks }: Group): boolean =>
-  checks.length === 1 ? checks[0]?.limit.kind === 'slidingLog' : checks.some(({ limit }) => limit.kind === 'slidingLog');
-
-/**
- * Whether Redis itself answered with an error (READONLY, LOADING, OOM, ...): then nothing was written, as the first write is what it
- * refuses. A client's own errors, of lost connections, begin with no such word.
- */
-const isRefusal = (error: unknown): boolean => error instanceof Error && /^[A-Z]{2,} /.test(error.message);
-
 /** Takes groups off the front, up to what one call carries. */
 function takeCall(lane: Lane): Waiting[] {
   const items = lane.light;
@@ -86,7 +92,7 @@ function takeCall(lane: Lane): Waiting[] {
 }
 
 /**
- * Collects the checks of one turn of the event loop into script calls. With nothing on its way a check leaves at the end
+ * Collects the checks of one turn of the event loop into calls. With nothing on its way a check leaves at the end
  * of its turn; under load, what arrives while two calls are on their way travels in the next.
  */
 export class Batch {
@@ -115,13 +121,13 @@ export class Batch {
   }
 
   #ask(group: Group, ticket: Ticket | undefined, call: Waiting['call']): void {
-    if (this.#waiting >= mostWaiting) call.failed(new StoreError(`over ${mostWaiting} checks wait for Redis`));
+    if (this.#waiting >= mostWaiting) call.failed(new StoreError(`over ${mostWaiting} checks wait for ${this.#options.name}`));
     else this.#push({ group, ticket, call, retried: false });
   }
 
   #push(item: Waiting): void {
     const lane = this.#only ?? this.#laneOf(item.group);
-    (isHeavy(item.group) ? lane.heavy : lane.light).push(item);
+    (this.#options.isHeavy?.(item.group) ? lane.heavy : lane.light).push(item);
     this.#waiting += 1;
     this.#mark(lane);
     if (this.#scheduled) return;
@@ -147,12 +153,12 @@ export class Batch {
 
   readonly #flush = (): void => {
     this.#scheduled = false;
-    const { adapter } = this.#options;
-    const state = adapter.state();
+    const { connection } = this.#options;
+    const state = connection.state();
     if (state === 'connecting') {
       if (this.#held) return;
       this.#held = true;
-      adapter.onceSettled(() => {
+      connection.onceSettled(() => {
         this.#held = false;
         this.#flush();
       });
@@ -169,7 +175,7 @@ export class Batch {
       const waiting = [...lane.light, ...lane.heavy];
       lane.light = [];
       lane.heavy = [];
-      for (const item of this.#leaving(waiting)) item.call.failed(new StoreError('Redis is not connected'));
+      for (const item of this.#leaving(waiting)) item.call.failed(new StoreError(`${this.#options.name} is not connected`));
       // Looked at once more, and forgotten if nothing is on its way.
       this.#mark(lane);
     }
@@ -187,7 +193,7 @@ export class Batch {
         this.#returned(lane);
       });
     }
-    while (lane.heavy.length > 0 && lane.heavyCalls < logsInFlight) {
+    while (lane.heavy.length > 0 && lane.heavyCalls < aloneInFlight) {
       const items = this.#wanted(lane.heavy.splice(0, 1));
       if (items.length === 0) continue;
       lane.heavyCalls += 1;
@@ -236,10 +242,9 @@ export class Batch {
         done();
       },
       (cause: unknown) => {
-        const error = cause instanceof StoreError ? cause : new StoreError('Redis answered with an error', { cause });
+        const error = cause instanceof StoreError ? cause : new StoreError(`${this.#options.name} answered with an error`, { cause });
         for (const item of items) {
-          if (item.ticket && (wasNotSent(cause) || isRefusal(cause))) item.ticket.sent = false;
-          item.call.failed(error);
+          this.#fail(item, error, cause);
         }
         done();
       },
@@ -251,8 +256,13 @@ export class Batch {
       item.retried = true;
       this.#push(item);
     } else if (verdict === undefined || verdict === 'stale')
-      item.call.failed(new StoreError('Redis answered for fewer checks than were asked'));
-    else if (verdict instanceof StoreError) item.call.failed(verdict);
+      item.call.failed(new StoreError(`${this.#options.name} answered for fewer checks than were asked`));
+    else if (verdict instanceof StoreError) this.#fail(item, verdict, verdict);
     else item.call.answered(verdict);
+  }
+
+  #fail({ ticket, call }: Waiting, error: StoreError, cause: unknown): void {
+    if (ticket && this.#options.wasNotDone(cause)) ticket.sent = false;
+    call.failed(error);
   }
 }
