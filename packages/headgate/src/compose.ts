@@ -1,9 +1,10 @@
+import { createRequire } from 'node:module';
 import { tellEvent } from './channels.js';
 import { systemClock, type Clock } from './clock.js';
 import { durationUs, type Duration } from './duration.js';
 import { ConfigError, rejectUnknownOptions, show } from './errors.js';
 import { warn, type OnEvent } from './events.js';
-import type { Layered } from './layered.js';
+import type { Layered, LayersOver } from './layered.js';
 import { makeLimiter, makeRules } from './limiter.js';
 import type { Limiter } from './limiter-types.js';
 import type { RuleOptions } from './rule.js';
@@ -41,15 +42,23 @@ export interface LimiterOptions<Name extends string, Plan extends string = strin
 const longestDeadlineUs = 60_000_000;
 
 function checkStore(store: unknown): Store {
-  if (typeof store === 'object' && store !== null && typeof (store as Store).decide === 'function') {
-    const { local, layers } = store as Store;
-    if (local || typeof layers === 'function') return store as Store;
+  if (typeof store === 'object' && store !== null && typeof (store as Store).decide === 'function') return store as Store;
+  throw new ConfigError('HEADGATE_BAD_OPTION', `createLimiter.store: expected memoryStore() or redisStore({ client }); got ${show(store)}`);
+}
+
+/**
+ * The layers for a store that does not bring them along: one that a user wrote. Loaded only then, by what Node resolves at run time, so that
+ * a bundle of a program that counts in memory has none of them.
+ */
+function usualLayers(): LayersOver {
+  try {
+    return (createRequire(import.meta.url)('headgate/layers') as { readonly layersOver: LayersOver }).layersOver;
+  } catch {
     throw new ConfigError(
       'HEADGATE_BAD_OPTION',
-      'createLimiter.store: a store outside this process needs deadlines and the like before it; give it layers: layersOver of "headgate/layers"',
+      'createLimiter.store: what stands before a store outside this process cannot be loaded here, as in a bundle; give the store layers: layersOver, of "headgate/layers"',
     );
   }
-  throw new ConfigError('HEADGATE_BAD_OPTION', `createLimiter.store: expected memoryStore() or redisStore({ client }); got ${show(store)}`);
 }
 
 function readDeadline(deadline: Duration = 10): number {
@@ -143,7 +152,7 @@ export function createLimiter<const Name extends string, const Plan extends stri
   const counts = { checks: 0, degraded: 0, unreturned: 0 };
   const onLost = (): void => void (counts.unreturned += 1);
   const bare: Layered = { store, gauges: () => noLayers, onRules: () => undefined };
-  const layers = store.local ? undefined : store.layers;
+  const layers = store.local ? undefined : (store.layers ?? usualLayers());
   const layered = layers?.({ store, ...settings, clock, onEvent: quietly(onEvent), onLost }) ?? bare;
   return makeLimiter<Name>({ ...layered, clock, counts, closed: false }, rules);
 }

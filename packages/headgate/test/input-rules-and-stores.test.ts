@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { concurrency, consecutiveFailures, createLimiter, memoryStore, tokenBucket, type Store } from '../src/index.js';
-import { layersOver } from '../src/layers/index.js';
 import { redisStore } from '../src/redis.js';
 import { expectConfigError, limiterToMisuse, thrownBy, wrong } from './support/wrong-input.js';
 
@@ -100,14 +99,6 @@ describe('limiters, rules and stores that cannot work', () => {
     ] as const) {
       await expectConfigError(() => memoryStore({ maxKeys }), 'HEADGATE_BAD_OPTION', 'memoryStore.maxKeys', `got ${shown}`);
     }
-  });
-
-  it('a store outside this process without layers before it', async () => {
-    const rules = { a: { limit: tokenBucket({ capacity: 1, refill: '1/s' }) } };
-    const store: Store = { ...memoryStore(), local: wrong(undefined) };
-    await expectConfigError(() => createLimiter({ rules, store }), 'HEADGATE_BAD_OPTION', 'layers: layersOver', '"headgate/layers"');
-    const limiter = createLimiter({ rules, store: { ...store, layers: layersOver } });
-    await limiter.close();
   });
 
   it('a Redis store with a wrong client, prefix or secret, and the secret is not repeated', async () => {

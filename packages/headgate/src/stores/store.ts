@@ -181,8 +181,8 @@ export interface Store {
   /** Set if it decides within this process, so that no deadline is needed. */
   readonly local?: true;
   /**
-   * What stands before it in a limiter: deadlines, breakers, leases and the like. `layersOver` of `headgate/layers`, for every store that is not
-   * `local`; so a program that counts in memory loads none of them.
+   * What stands before it in a limiter: deadlines, breakers, leases and the like; `layersOver` of `headgate/layers`. Of a store that is not
+   * `local` and does not say, it is loaded when the limiter is made, which a bundle cannot do; so a program that counts in memory has none.
    */
   readonly layers?: LayersOver;
   /** Set if it is several stores as one: each gets a guard of its own. */
