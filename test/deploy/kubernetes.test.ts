@@ -28,7 +28,8 @@ describe('the Kubernetes manifests', () => {
     const env = Object.fromEntries(variables().map(([name, value]) => [name, local(value)]));
     const service = await started(join(root, 'packages/server/bin/headgate.js'), container.args, env);
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
-      expect((await fetch(service.url + String(container[probe].httpGet.path))).status, probe).toBe(200);
+      expect(container[probe].httpGet.port).toBe('ops');
+      expect((await fetch(service.opsUrl + String(container[probe].httpGet.path))).status, probe).toBe(200);
     }
     const check = await fetch(`${service.url}/v1/check`, {
       method: 'POST',
@@ -54,9 +55,12 @@ describe('the Kubernetes manifests', () => {
     expect(variables().filter(([name]) => /SECRET$|REDIS$|DATABASE$/.test(name))).toEqual([]);
   });
 
-  it('wait for load balancers before the server is told to stop, and have time left after it', () => {
-    const [, seconds] = container.lifecycle.preStop.exec.command;
-    expect(Number(seconds) * 2).toBeLessThan(pod.terminationGracePeriodSeconds);
+  it('have the server wait for load balancers when it is to stop, and have time left after it', () => {
+    const settings = readServeSettings([], Object.fromEntries(variables().filter(([name]) => !name.endsWith('_FILE')))).values;
+    expect(container.lifecycle).toBeUndefined();
+    expect(settings.drain).toBeGreaterThanOrEqual(5000);
+    // What is given back may take as long again as requests in flight.
+    expect(settings.drain + 2 * settings.stopWithin).toBeLessThan(pod.terminationGracePeriodSeconds * 1000);
   });
 
   it('mean one another', () => {

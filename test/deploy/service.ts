@@ -35,14 +35,22 @@ export const secretFiles = (redisUrl: string): Record<string, string> => ({
 
 export interface Started {
   readonly url: string;
+  /** Where probes are asked, if it has a port for them. */
+  readonly opsUrl: string;
   readonly child: ChildProcess;
 }
 
 /** Starts the service from `bin`, as a deploy file says, on a free port; done once it answers. */
 export async function started(bin: string, args: readonly string[], env: Record<string, string>): Promise<Started> {
-  const port = await freePort();
+  const [port, opsPort] = [await freePort(), await freePort()];
+  const hasOps = 'HEADGATE_OPS_PORT' in env;
   const child = spawn(process.execPath, [bin, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env, HEADGATE_HTTP_PORT: String(port) },
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      ...env,
+      HEADGATE_HTTP_PORT: String(port),
+      ...(hasOps && { HEADGATE_OPS_PORT: String(opsPort) }),
+    },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   children.push(child);
@@ -55,7 +63,7 @@ export async function started(bin: string, args: readonly string[], env: Record<
       () => `no answer: ${said}`,
     );
   await expect.poll(state, { timeout: 30_000 }).toBe('200');
-  return { url, child };
+  return { url, opsUrl: `http://127.0.0.1:${hasOps ? opsPort : port}`, child };
 }
 
 /** What it ended with, once asked to. */

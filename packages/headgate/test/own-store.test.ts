@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 
 /** A store as a user writes one: no `local`, and it answers as it is told. */
 function ownStore(decide: Store['decide']): Store {
-  const { local: _, checkNow: __, ...rest } = memoryStore();
-  return { ...rest, decide };
+  const { giveBack, claim, extend, reset, ban, unban, ping, close } = memoryStore();
+  return { decide, giveBack, claim, extend, reset, ban, unban, ping, close };
 }
 
 const rules = { a: { limit: tokenBucket({ capacity: 1, refill: '1/h' }), whenUnavailable: 'refuse' } } as const;
