@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { concurrency, consecutiveFailures, createLimiter, memoryStore, tokenBucket, type Store } from '../src/index.js';
+import { concurrency, consecutiveFailures, createLimiter, memoryStore, tokenBucket } from '../src/index.js';
 import { redisStore } from '../src/redis.js';
 import { expectConfigError, limiterToMisuse, thrownBy, wrong } from './support/wrong-input.js';
 

@@ -131,7 +131,7 @@ describe('the memory of the traffic', () => {
         for (let key = 0; key < 70; key += 1) traffic.observe([refused(`rule-${rule}`, `key-${step}-${key}`)]);
     }
     const each = (bytesInUse() - before) / 5;
-    expect(each).toBeLessThan(102_000);
+    expect(each).toBeLessThan(100 * 1024);
     expect(traffic.rules()).toHaveLength(5);
   });
 

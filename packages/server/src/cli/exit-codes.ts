@@ -11,6 +11,8 @@ export const exitCodes = {
   software: 70,
   forbidden: 77,
   config: 78,
+  interrupted: 130,
+  terminated: 143,
 } as const;
 
 /** What each number means, whatever the command; each command's help tells which it ends with, and more of them. */
@@ -24,4 +26,6 @@ export const exitMeanings: readonly (readonly [code: number, meaning: string])[]
   [70, 'a fault of Headgate itself'],
   [77, 'the token is missing, not known, or may not do this'],
   [78, 'a setting, a file or an argument is faulty; every fault is told, a line each'],
+  [130, 'ended at once by a second SIGINT'],
+  [143, 'ended at once by a second SIGTERM'],
 ];

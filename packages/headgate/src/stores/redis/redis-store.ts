@@ -136,7 +136,14 @@ function oneRedis({ name, adapter, prefix, encode: encodeTag, onCall }: OneRedis
   }
 
   const laneOf = (group: Group): string => (group.checks[0] ? slot(group.checks[0]) : '');
-  const batch = new Batch({ name: 'Redis', connection: adapter, run: timed(run, name, onCall), isHeavy, wasNotDone, ...(clustered && { laneOf }) });
+  const batch = new Batch({
+    name: 'Redis',
+    connection: adapter,
+    run: timed(run, name, onCall),
+    isHeavy,
+    wasNotDone,
+    ...(clustered && { laneOf }),
+  });
 
   /** Runs what is not a decision: the user's error is a StoreError, whatever the client throws. */
   async function ask<T>(what: string, call: () => Promise<T>): Promise<T> {

@@ -18,7 +18,8 @@ export const serve = command({
   ],
   exits: [
     [1, 'it could not listen, or the database is away and there is no copy'],
-    [143, 'a second SIGTERM ended it at once (130: SIGINT)'],
+    [130, 'a second SIGINT ended it at once'],
+    [143, 'a second SIGTERM ended it at once'],
   ],
   load: async () => (await import('../commands/serve.js')).serve,
 });
