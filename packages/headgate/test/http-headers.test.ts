@@ -14,29 +14,10 @@ import {
   unlimited,
   type Limit,
 } from '../src/limit.js';
+import { decision, refused } from './support/decisions.js';
 
 const bucket = tokenBucket({ capacity: 20, refill: '2/s' });
 const login = fixedWindow({ limit: 5, window: '1m' });
-
-const decision = (given: Partial<Decision> = {}): Decision => ({
-  allowed: true,
-  rule: 'search',
-  key: 'key42',
-  cost: 1,
-  limit: 20,
-  remaining: 19,
-  retryAfterMs: 0,
-  resetAfterMs: 500,
-  reason: 'ok',
-  source: 'store',
-  degraded: false,
-  shadow: false,
-  wouldAllow: true,
-  decidedAt: 0,
-  ...given,
-});
-const refused = (given: Partial<Decision> = {}): Decision =>
-  decision({ allowed: false, wouldAllow: false, remaining: 0, retryAfterMs: 500, resetAfterMs: 10_000, reason: 'limited', ...given });
 
 /** What a client reads: name, and parameters by key. */
 const read = (field: string | undefined) =>

@@ -4,29 +4,15 @@ import { describe, expect, it } from 'vitest';
 import type { Decision } from '../src/decision.js';
 import { headerFormats, rateLimitFields, type HeaderFormat } from '../src/http/index.js';
 import { concurrency, fixedWindow, quota, tokenBucket, unlimited, type Limit } from '../src/limit.js';
+import { decision as someDecision, refused as someRefused } from './support/decisions.js';
 
 const bucket = tokenBucket({ capacity: 20, refill: '2/s' });
 const login = fixedWindow({ limit: 5, window: '1m' });
 
-const decision = (given: Partial<Decision> = {}): Decision => ({
-  allowed: true,
-  rule: 'search',
-  key: 'key42',
-  cost: 1,
-  limit: 20,
-  remaining: 19,
-  retryAfterMs: 0,
-  resetAfterMs: 500,
-  reason: 'ok',
-  source: 'store',
-  degraded: false,
-  shadow: false,
-  wouldAllow: true,
-  decidedAt: 1_767_225_600_900_000,
-  ...given,
-});
-const refused = (given: Partial<Decision> = {}): Decision =>
-  decision({ allowed: false, wouldAllow: false, remaining: 0, retryAfterMs: 500, resetAfterMs: 10_000, reason: 'limited', ...given });
+/** Half way between two seconds: what is rounded, and how, shows. */
+const at = { decidedAt: 1_767_225_600_900_000 };
+const decision = (given: Partial<Decision> = {}): Decision => someDecision({ ...at, ...given });
+const refused = (given: Partial<Decision> = {}): Decision => someRefused({ ...at, ...given });
 
 const passing = [
   { decision: decision(), limit: bucket },

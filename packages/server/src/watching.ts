@@ -29,7 +29,7 @@ export async function readSettled<T>({ read, isSame, before }: Settling<T>): Pro
 }
 
 /** Looks at files again and again, sooner where the system tells of a change in their folders; the function returned stops it. */
-export function keepLooking(files: readonly (string | undefined)[], look: () => void): () => void {
+function keepLooking(files: readonly (string | undefined)[], look: () => void): () => void {
   const timer = setInterval(look, lookEveryMs);
   timer.unref();
   const watchers = [...new Set(files.flatMap((file) => (file === undefined ? [] : [dirname(file)])))].flatMap((folder) => {
@@ -45,5 +45,42 @@ export function keepLooking(files: readonly (string | undefined)[], look: () => 
   return () => {
     clearInterval(timer);
     for (const watcher of watchers) watcher.close();
+  };
+}
+
+export interface Following<T> extends Omit<Settling<T>, 'before'> {
+  readonly files: readonly (string | undefined)[];
+  /** What was read before. */
+  readonly known: T;
+  /** Other content; a promise that it answers is waited for before the files are looked at again. */
+  readonly onChange: (content: T) => unknown;
+  /** Each look, after what it brought. */
+  readonly onLook?: (content: T) => void;
+}
+
+/** Follows what files hold, one look at a time; the function returned stops it. */
+export function followFiles<T>({ files, read, isSame, known, onChange, onLook }: Following<T>): () => void {
+  let last = known;
+  let [looking, again, stopped] = [false, false, false];
+
+  async function look(): Promise<void> {
+    again = looking;
+    if (looking || stopped) return;
+    looking = true;
+    const content = await readSettled({ read, isSame, before: last });
+    if (!stopped && !isSame(content, last)) {
+      last = content;
+      await onChange(content);
+    }
+    if (!stopped) onLook?.(content);
+    looking = false;
+    if (again) void look();
+  }
+
+  const stopLooking = keepLooking(files, () => void look());
+  void look();
+  return () => {
+    stopped = true;
+    stopLooking();
   };
 }

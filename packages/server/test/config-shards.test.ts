@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readConfig, SettingError } from '../src/config.js';
+import { readConfig } from '../src/config.js';
+import { settingFaults } from './support/setting-faults.js';
 
 const read = (args: string[], env: Record<string, string> = {}) =>
   readConfig(args, env).redis.map(({ name, address: { kind, nodes, password }, weight }) => {
@@ -7,16 +8,6 @@ const read = (args: string[], env: Record<string, string> = {}) =>
   });
 
 const servers = (...texts: string[]): string[] => texts.flatMap((text) => ['--redis', text]);
-
-const faults = (args: string[], env: Record<string, string> = {}): string[] => {
-  try {
-    readConfig(args, env);
-  } catch (error) {
-    if (error instanceof SettingError) return error.message.split('\n');
-    throw error;
-  }
-  return [];
-};
 
 describe('several Redis by name', () => {
   it('come from flags or from one variable, apart by white space, in any kind', () => {
@@ -54,22 +45,22 @@ describe('several Redis by name', () => {
 
 describe('faults of several Redis', () => {
   it('are all told, by name or number, with the mend and no part of a URL', () => {
-    expect(faults(servers('redis://h1', 'redis://h2'))).toEqual([
+    expect(settingFaults(servers('redis://h1', 'redis://h2'))).toEqual([
       '--redis number 1 has no name; of several servers each needs a name: a=redis://h1 b=redis://h2',
       '--redis number 2 has no name; of several servers each needs a name: a=redis://h1 b=redis://h2',
     ]);
-    expect(faults(servers('a=redis://h1', 'redis://h2', 'c=h3:6379'))).toEqual([
+    expect(settingFaults(servers('a=redis://h1', 'redis://h2', 'c=h3:6379'))).toEqual([
       expect.stringMatching(/^--redis number 2 has no name/),
       expect.stringMatching(/^--redis c: not an address that can be used; write redis:/),
     ]);
-    expect(faults(servers('a=redis://h1', 'b=redis://h2', 'a=redis://h3'))).toEqual([
+    expect(settingFaults(servers('a=redis://h1', 'b=redis://h2', 'a=redis://h3'))).toEqual([
       '--redis: two servers are called a; give each a name of its own, the same in every process',
     ]);
-    expect(faults([], { HEADGATE_REDIS: 'a=redis://h1 b=redis://u:hunter2@h:x' })).toEqual([
+    expect(settingFaults([], { HEADGATE_REDIS: 'a=redis://h1 b=redis://u:hunter2@h:x' })).toEqual([
       expect.stringMatching(/^HEADGATE_REDIS b: host number 1/),
     ]);
     for (const name of ['', 'a b', 'ä', 'u:hunter2', 'a'.repeat(65)]) {
-      const [fault = '', ...more] = faults(servers(`${name}=redis://h`));
+      const [fault = '', ...more] = settingFaults(servers(`${name}=redis://h`));
       expect([fault, more], name).toEqual([expect.stringMatching(/^--redis: the name before "=" is not 1 to 64 letters/), []]);
       expect(fault).not.toContain('hunter2');
     }
@@ -78,15 +69,17 @@ describe('faults of several Redis', () => {
   it('of weights show what was given', () => {
     const two = servers('a=redis://h1', 'b=redis://h2');
     for (const weight of ['a', 'a=', 'a=x', 'a=-1', 'a=1001', 'a=1e2', '=1', 'a=1,b=2'])
-      expect(faults([...two, '--weight', weight])).toEqual([
+      expect(settingFaults([...two, '--weight', weight])).toEqual([
         `--weight: expected NAME=N with N from 0 to 1000, such as a=2; got ${JSON.stringify(weight)}`,
       ]);
-    expect(faults([...two, '--weight', 'c=1'])).toEqual(['--weight: c is none of the servers (a, b)']);
-    expect(faults([...two, '--weight', 'a=1', '--weight', 'a=2'])).toEqual(['--weight: a has two weights; leave one']);
-    expect(faults(two, { HEADGATE_WEIGHT: 'a=0 b=0' })).toEqual([
+    expect(settingFaults([...two, '--weight', 'c=1'])).toEqual(['--weight: c is none of the servers (a, b)']);
+    expect(settingFaults([...two, '--weight', 'a=1', '--weight', 'a=2'])).toEqual(['--weight: a has two weights; leave one']);
+    expect(settingFaults(two, { HEADGATE_WEIGHT: 'a=0 b=0' })).toEqual([
       'HEADGATE_WEIGHT: all servers are taken out; at least one must have a weight above 0',
     ]);
     for (const args of [[], servers('redis://h')])
-      expect(faults([...args, '--weight', 'a=1'])).toEqual([expect.stringMatching(/^--weight: only servers with names have weights/)]);
+      expect(settingFaults([...args, '--weight', 'a=1'])).toEqual([
+        expect.stringMatching(/^--weight: only servers with names have weights/),
+      ]);
   });
 });

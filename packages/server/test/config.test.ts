@@ -1,15 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readConfig, readRedisUrl, SettingError } from '../src/config.js';
+import { settingFaults } from './support/setting-faults.js';
 
-const fault = (args: string[], env: Record<string, string> = {}): string => {
-  try {
-    readConfig(args, env);
-  } catch (error) {
-    if (error instanceof SettingError) return error.message;
-    throw error;
-  }
-  return '';
-};
+const fault = (args: string[], env: Record<string, string> = {}): string => settingFaults(args, env).join('\n');
 
 describe('settings', () => {
   it('have defaults, come from the environment, and before it from flags', () => {

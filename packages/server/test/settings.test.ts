@@ -1,25 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readConfig, SettingError } from '../src/config.js';
+import { readConfig } from '../src/config.js';
 import { headgate } from './support/command.js';
 import { temporary } from './support/service.js';
+import { settingFaults } from './support/setting-faults.js';
 
 function file(text: string, name = 'headgate.yaml'): string {
   const path = join(temporary(), name);
   writeFileSync(path, text);
   return path;
 }
-
-const faults = (args: string[], env: Record<string, string> = {}): string[] => {
-  try {
-    readConfig(args, env);
-  } catch (error) {
-    if (error instanceof SettingError) return error.message.split('\n');
-    throw error;
-  }
-  return [];
-};
 
 describe('a settings file', () => {
   it('comes after flags, variables and files of their own, and before defaults', () => {
@@ -45,7 +36,7 @@ describe('a settings file', () => {
 
   it('tells all its faults, with its line, and shows no value', () => {
     const path = file('http-prot: 1\nhttp-port: x\nhost: [a, b]\nnotes: { a: { b: hunter2 } }\nsecret: short\nconfig: other.yaml\n');
-    expect(faults(['--config', path])).toEqual([
+    expect(settingFaults(['--config', path])).toEqual([
       `${path}:1: no setting is called "http-prot"; see headgate help serve`,
       `${path}:3: host: expected one value`,
       `${path}:4: notes: expected one value`,
@@ -54,9 +45,9 @@ describe('a settings file', () => {
       `${path}: secret: expected at least 16 characters (the value is not shown)`,
     ]);
     const broken = file('a: "x\nb: [');
-    expect(faults(['--config', broken])[0]).toMatch(/:\d+: no valid YAML/);
-    expect(faults(['--config', file('- a')])).toEqual([expect.stringMatching(/:1: expected names of settings/)]);
-    expect(faults(['--config', '/nowhere.yaml'])).toEqual(['/nowhere.yaml: cannot be read (ENOENT)']);
+    expect(settingFaults(['--config', broken])[0]).toMatch(/:\d+: no valid YAML/);
+    expect(settingFaults(['--config', file('- a')])).toEqual([expect.stringMatching(/:1: expected names of settings/)]);
+    expect(settingFaults(['--config', '/nowhere.yaml'])).toEqual(['/nowhere.yaml: cannot be read (ENOENT)']);
   });
 });
 
@@ -68,7 +59,9 @@ describe('a file of its own for one setting', () => {
   });
 
   it('that cannot be read is a fault', () => {
-    expect(faults([], { HEADGATE_SECRET_FILE: '/nowhere' })).toEqual(['HEADGATE_SECRET_FILE: the file it names cannot be read (ENOENT)']);
+    expect(settingFaults([], { HEADGATE_SECRET_FILE: '/nowhere' })).toEqual([
+      'HEADGATE_SECRET_FILE: the file it names cannot be read (ENOENT)',
+    ]);
   });
 });
 

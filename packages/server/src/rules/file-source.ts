@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { keepLooking, readSettled } from '../watching.js';
+import { followFiles } from '../watching.js';
 import type { RuleSet } from './compile.js';
 import { RulesError } from './faults.js';
 import { largestFile, load } from './load.js';
@@ -59,22 +59,19 @@ export interface RulesFileSource {
  * @throws RulesError with every fault
  */
 export async function openRulesFile(file: string, { now }: Pick<Timing, 'now'> = systemTiming): Promise<RulesFileSource> {
-  let last = await read(file);
-  const rules = await compile(file, last);
+  const content = await read(file);
+  const rules = await compile(file, content);
   let current = rules;
   let isInForce = true;
   let state: FileState = { confirmed: now(), isReachable: true };
 
   function watchFile({ onRules, onFault }: FileWatch): () => void {
-    let looking = false;
-    let again = false;
     let stopped = false;
 
-    async function use(content: Content): Promise<void> {
-      last = content;
+    async function use(found: Content): Promise<void> {
       isInForce = false;
       try {
-        const next = await compile(file, content, current);
+        const next = await compile(file, found, current);
         if (stopped) return;
         await onRules(next);
         current = next;
@@ -84,22 +81,17 @@ export async function openRulesFile(file: string, { now }: Pick<Timing, 'now'> =
       }
     }
 
-    async function look(): Promise<void> {
-      again = looking;
-      if (looking || stopped) return;
-      looking = true;
-      const content = await readSettled({ read: () => read(file), isSame, before: last });
-      if (!stopped && !isSame(content, last)) await use(content);
-      state = { confirmed: isInForce ? now() : state.confirmed, isReachable: 'text' in content };
-      looking = false;
-      if (again) void look();
-    }
-
-    const stopLooking = keepLooking([file], () => void look());
-    void look();
+    const stopFollowing = followFiles({
+      files: [file],
+      read: () => read(file),
+      isSame,
+      known: content,
+      onChange: use,
+      onLook: (found) => (state = { confirmed: isInForce ? now() : state.confirmed, isReachable: 'text' in found }),
+    });
     return () => {
       stopped = true;
-      stopLooking();
+      stopFollowing();
     };
   }
 

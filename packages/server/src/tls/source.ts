@@ -1,6 +1,6 @@
 import { SettingError } from '../redis-address.js';
 import { systemTiming, type Timing } from '../rules/timing.js';
-import { keepLooking, readSettled } from '../watching.js';
+import { followFiles, readSettled } from '../watching.js';
 import { certificateOf, type Certificate } from './certificate.js';
 import { isSameTls, readTlsFiles, type TlsFiles } from './files.js';
 
@@ -26,39 +26,21 @@ export interface CertificateSource {
  */
 export async function openCertificate(files: TlsFiles, timing: Timing = systemTiming): Promise<CertificateSource> {
   const read = () => readTlsFiles(files);
-  let last = await readSettled({ read, isSame: isSameTls, before: { problem: '' } });
-  const first = certificateOf({ files, texts: last, now: timing.now() });
+  const texts = await readSettled({ read, isSame: isSameTls, before: { problem: '' } });
+  const first = certificateOf({ files, texts, now: timing.now() });
 
   return {
     first,
     isMutual: files.clientCa !== undefined,
     watch({ onCertificate, onFault }) {
-      let stopped = false;
-      let [looking, again] = [false, false];
-
-      async function look(): Promise<void> {
-        again = looking;
-        if (looking || stopped) return;
-        looking = true;
-        const texts = await readSettled({ read, isSame: isSameTls, before: last });
-        looking = false;
-        if (stopped) return;
-        if (again) void look();
-        if (isSameTls(texts, last)) return;
-        last = texts;
+      function use(next: typeof texts): void {
         try {
-          onCertificate(certificateOf({ files, texts, now: timing.now() }));
+          onCertificate(certificateOf({ files, texts: next, now: timing.now() }));
         } catch (error) {
           onFault(error instanceof SettingError ? error : new SettingError((error as Error).message));
         }
       }
-
-      const stop = keepLooking(Object.values(files), () => void look());
-      void look();
-      return () => {
-        stopped = true;
-        stop();
-      };
+      return followFiles({ files: Object.values(files), read, isSame: isSameTls, known: texts, onChange: use });
     },
   };
 }
