@@ -5,6 +5,7 @@ import { deviceTokens } from 'headgate/http';
 import type { Config } from './config.js';
 import { administration } from './edge/http/admin/index.js';
 import type { HttpBounds } from './edge/http/bounds.js';
+import { keepInForce } from './in-force.js';
 import { observation } from './observation.js';
 import { logEvents } from './observe/events.js';
 import { createLogger, type Logger } from './observe/logger.js';
@@ -16,16 +17,14 @@ import { opened, type Opened } from './opened.js';
 import { openRedis } from './redis.js';
 import type { Database } from './database/open.js';
 import { startSweeping } from './database/sweeping.js';
-import type { Excepted } from './rules/exceptional.js';
-import { showFault } from './rules/faults.js';
-import { databaseSource, fileSource, hasCopy, type Notice } from './rules/source.js';
+import { databaseSource, fileSource, hasCopy } from './rules/source.js';
 import { systemTiming } from './rules/timing.js';
 import { startServing } from './serving.js';
 import { readyWithShards, readyWithStore, tellingRules, type Shard } from './usecases/ready.js';
 import { ownVersion } from './version.js';
 import { storeOperations } from './usecases/store-operations.js';
 import { receipts } from './usecases/receipts.js';
-import type { InForce, Service } from './usecases/service.js';
+import type { Service } from './usecases/service.js';
 
 /** A service that runs. */
 export interface App {
@@ -132,42 +131,19 @@ async function startAll({ config, logger, all, colleagues, bounds }: Starting): 
   const metrics = createMetrics({ stats: limiter.stats, shards: names, mostNotes, rules: source.state, version: ownVersion() }, traffic);
   const exporting = await startExporting({ config, metrics, logger });
   if (exporting !== undefined) all.add('the export of metrics and traces', exporting.close);
-  let inForce: InForce = { ...source.rules, limiter };
-
-  function accept({ rules, planOf }: Excepted, { changed, faults, warnings }: Notice): void {
-    inForce = { rules, planOf, limiter: limiter.withRules(rules.options) };
-    for (const fault of faults) logger.error(fault);
-    for (const warning of warnings) logger.warn(warning);
-    if (changed === 'exceptions') {
-      metrics.exceptionsLoaded();
-      logger.debug('plans, overrides, exemptions and switches in force');
-    } else {
-      metrics.rulesLoaded(rules.rules.size);
-      logger.info({ rules: rules.rules.size }, 'rules in force');
-    }
-  }
-  accept(source.rules, { changed: 'rules', ...source.rules });
-  const unwatch = source.watch({
-    onRules: accept,
-    onFault(error) {
-      metrics.rulesRefused();
-      for (const fault of error.faults) logger.error(showFault(fault));
-      logger.error('the rules were not changed');
-    },
-    onTrouble: (message) => logger.warn(message),
-  });
-  all.add('the rules', unwatch);
+  const { current, stop } = keepInForce({ source, limiter, metrics, logger });
+  all.add('the rules', stop);
 
   if (config.secret === undefined && config.redis.length > 0) {
     logger.warn('HEADGATE_SECRET is not set: ids of decisions hold only on this server, until it ends');
   }
   const observed = observation({
     ...{ config, database, metrics, traffic, logger },
-    current: () => inForce,
+    current,
     eventSecret: config.secret ?? config.webhook?.secret ?? secret,
   });
   all.add('what looks at decisions', observed.close);
-  const service: Service = { current: () => inForce, receipts: receipts(secret), ...observed };
+  const service: Service = { current, receipts: receipts(secret), ...observed };
   const serving = await startServing({
     service,
     devices: deviceTokens({ secret }),
