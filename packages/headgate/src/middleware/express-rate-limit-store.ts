@@ -25,7 +25,7 @@ export interface Hits {
   readonly resetTime: Date;
 }
 
-/** The `Store` of express-rate-limit 7 and 8. It has no `resetAll`: a shared store is not searched for keys. */
+/** The `Store` of express-rate-limit 8. It has no `resetAll`: a shared store is not searched for keys. */
 export interface ExpressRateLimitStore {
   readonly prefix: string;
   readonly localKeys: boolean;
@@ -89,7 +89,7 @@ function hitsOf({ decidedAt, resetAfterMs }: Decision, totalHits: number, window
 }
 
 /**
- * A store for express-rate-limit 7 and 8 that is exact over all processes which share `store`. Windows begin with a key's first request, as
+ * A store for express-rate-limit 8 that is exact over all processes which share `store`. Windows begin with a key's first request, as
  * those of its own memory store do. Where its `limit` is a number and no requests are skipped afterwards, the limit is a Headgate rule: it
  * holds by `mode` and `whenUnavailable`, and refused keys are noted. Otherwise each hit is counted, and while the store is away `increment`
  * rejects (503), unless `passOnStoreError` lets requests pass.

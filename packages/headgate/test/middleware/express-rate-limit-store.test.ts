@@ -128,6 +128,15 @@ describe('express-rate-limit over Redis', () => {
     expect(answers.flat().filter((status) => status === 200)).toHaveLength(20);
   });
 
+  it('lets no more than its limit pass where two instances lease units', async () => {
+    const make = () => limited(redisStore({ client }), { limit: 50, keyGenerator: () => 'all', how: { mode: 'lease', fleetSize: 2 } });
+    const ports = [await listen(make()), await listen(make())];
+    const passed = async (port: number) => (await statuses(port, 80)).filter((status) => status === 200).length;
+    const [a = 0, b = 0] = await Promise.all(ports.map(passed));
+    expect(a + b).toBeLessThanOrEqual(50);
+    expect(a + b).toBeGreaterThan(40);
+  });
+
   it('decides by its share of the limit while Redis is away', async () => {
     const own = await startRedis();
     const connection = new Redis(own.port, own.host, { maxRetriesPerRequest: 0 });
