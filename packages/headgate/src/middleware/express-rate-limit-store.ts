@@ -61,7 +61,7 @@ function counting(name: string, options: Omit<HeadgateStoreOptions, 'name'>, set
   const { windowMs, limit, skipFailedRequests, skipSuccessfulRequests } = settings;
   const given = { ...(mode === undefined ? undefined : { mode }), ...(whenUnavailable === undefined ? undefined : { whenUnavailable }) };
   const window = { window: windowMs, from: 'first-request' } as const;
-  const isWhole = typeof limit === 'number' && Number.isInteger(limit) && limit >= 0;
+  const isWhole = typeof limit === 'number' && Number.isInteger(limit) && limit >= 0 && limit <= mostUnits;
   if (isWhole && skipFailedRequests !== true && skipSuccessfulRequests !== true) {
     const rule = { limit: fixedWindow({ limit, ...window }), ...given };
     return { limiter: createLimiter({ ...rest, rules: { [name]: rule } }), windowMs, countsAll: false };
