@@ -6,7 +6,7 @@ import { build } from 'vite';
 
 const library = join(import.meta.dirname, '../packages/headgate');
 const target = join(library, 'dist/bundle');
-const frameworks = ['express', 'fastify', 'hono', 'koa', 'fetch', 'nest'];
+const middlewares = ['express', 'fastify', 'hono', 'koa', 'fetch', 'nest', 'express-rate-limit-store'];
 
 const { output } = await build({
   root: library,
@@ -26,7 +26,7 @@ const { output } = await build({
         otel: 'dist/otel/index.js',
         http: 'dist/http/index.js',
         testing: 'dist/testing/index.js',
-        ...Object.fromEntries(frameworks.map((name) => [name, `dist/middleware/${name}.js`])),
+        ...Object.fromEntries(middlewares.map((name) => [name, `dist/middleware/${name}.js`])),
       },
       output: { format: 'es', entryFileNames: '[name].js', chunkFileNames: 'shared-[name].js' },
     },

@@ -10,7 +10,16 @@ export type HeaderFormat = 'draft-11' | 'draft-8' | 'draft-7' | 'draft-6' | 'x-r
 
 type Fields = Record<string, string>;
 
-const policyOfAnswer = ({ decision, ...rest }: Answered): string | undefined => policyMember({ name: decision.rule, ...rest });
+function policyOfAnswer({ decision, limit, partitionKey, quotaUnit }: Answered): string | undefined {
+  const name = decision.rule;
+  if (partitionKey === undefined && quotaUnit === undefined) return policyMember({ name, limit });
+  return policyMember({
+    name,
+    limit,
+    ...(partitionKey === undefined ? undefined : { partitionKey }),
+    ...(quotaUnit === undefined ? undefined : { quotaUnit }),
+  });
+}
 
 function policies(answers: readonly Answered[]): Fields {
   const field = list(told(answers).map(policyOfAnswer));
@@ -20,7 +29,9 @@ function policies(answers: readonly Answered[]): Fields {
 const writers: Readonly<Record<HeaderFormat, (answers: readonly Answered[]) => Fields>> = {
   'draft-11': (answers) => {
     const states = list(told(answers).map((answered) => stateMember(answered)));
-    return states === undefined ? policies(answers) : { ...policies(answers), RateLimit: states };
+    const fields = policies(answers);
+    if (states !== undefined) fields['RateLimit'] = states;
+    return fields;
   },
   'draft-8': (answers) => ({ ...policies(answers), ...draft8(answers) }),
   'draft-7': (answers) => draft7(answers, policyOfAnswer),

@@ -106,6 +106,7 @@ export function policyOf(name: string, limit: Limit, options: Pick<Policy, 'part
 
 /** Members of a structured list, each once; undefined if there are none. */
 export const list = (members: readonly (string | undefined)[]): string | undefined => {
+  if (members.length === 1) return members[0];
   const distinct = [...new Set(members)].filter((member) => member !== undefined);
   return distinct.length === 0 ? undefined : distinct.join(', ');
 };
@@ -163,6 +164,8 @@ export const isStricter = (a: Decision, b: Decision): boolean =>
 
 /** What clients are told of: shadow rules bind nobody, and of several keys of one rule the tightest counts. */
 export function told(answers: readonly Answered[]): readonly Answered[] {
+  const [only] = answers;
+  if (only !== undefined && answers.length === 1) return only.decision.shadow ? [] : answers;
   const byName = new Map<string, Answered>();
   for (const answered of answers) {
     if (answered.decision.shadow) continue;
@@ -215,9 +218,9 @@ export function listOf(decisions: Decision | GroupDecision | readonly Decision[]
  * ```
  */
 export function retryAfter(decisions: Decision | GroupDecision | readonly Decision[]): string | undefined {
-  const waits = listOf(decisions)
-    .filter(({ allowed }) => !allowed)
-    .map(({ retryAfterMs }) => retryAfterMs);
+  const all = listOf(decisions);
+  if (all.every(({ allowed }) => allowed)) return undefined;
+  const waits = all.filter(({ allowed }) => !allowed).map(({ retryAfterMs }) => retryAfterMs);
   if (waits.length === 0 || waits.includes(Number.POSITIVE_INFINITY)) return undefined;
   return String(seconds(Math.max(...waits) * 1000));
 }

@@ -38,6 +38,12 @@ export function chooser<Name extends string, Plan extends string, Req>(
     ];
   }
 
+  const { rule } = options;
+  if (typeof rule === 'string' && !('key' in options) && options.cost === undefined && options.plan === undefined) {
+    // What most ask for: one rule, by the client's address.
+    return async (_request, address) => [{ check: { rule, key: await address() }, countWhen: byDefault }];
+  }
+
   return async (request, address) => {
     const chosen: Chosen<Name>[] = [];
     for (const { countWhen = byDefault, ...check } of await asked(request)) {

@@ -1,6 +1,6 @@
 import { inputError, show } from '../errors.js';
 import { problem, problemContentType, problemOf, rateLimitFields, type Answered, type Problem } from '../http/index.js';
-import { limitOf, type Decision, type Limiter } from '../index.js';
+import { limitOf, type CheckRequest, type Decision, type Limiter } from '../index.js';
 import { addressKeys, type Seen } from './address.js';
 import { chooser, MissingKey, type Chosen } from './checks.js';
 import { atTheEnd } from './counting.js';
@@ -32,6 +32,7 @@ const answeredSoFar = new WeakMap<object, readonly Answered[]>();
 function tell(request: object, decisions: readonly Decision[], { partitionKeyOf, quotaUnits }: Telling): void {
   const own = decisions.map((decision): Answered => {
     const quotaUnit = quotaUnits[decision.rule];
+    if (partitionKeyOf === undefined && quotaUnit === undefined) return { decision, limit: limitOf(decision) };
     return {
       decision,
       limit: limitOf(decision),
@@ -39,26 +40,35 @@ function tell(request: object, decisions: readonly Decision[], { partitionKeyOf,
       ...(quotaUnit === undefined ? undefined : { quotaUnit }),
     };
   });
-  answeredSoFar.set(request, [...(answeredSoFar.get(request) ?? []), ...own]);
+  const before = answeredSoFar.get(request);
+  answeredSoFar.set(request, before === undefined ? own : [...before, ...own]);
+}
+
+/** What has but a rule and a key is asked without options: a rest of it costs more than the decision. */
+function checkOne<Name extends string>(limiter: Limiter<Name>, check: CheckRequest<Name>): Promise<Decision<Name>> {
+  if (Object.keys(check).length === 2) return limiter.check(check.rule, check.key);
+  const { rule, key, ...options } = check;
+  return limiter.check(rule, key, options);
 }
 
 async function ask<Name extends string>(
   limiter: Limiter<Name>,
   chosen: readonly Chosen<Name>[],
 ): Promise<Omit<RateLimitInfo<Name>, 'settle'>> {
-  const [first, ...others] = chosen;
-  if (first === undefined || others.length > 0) {
+  const [first] = chosen;
+  if (first === undefined || chosen.length > 1) {
     const group = await limiter.checkAll(chosen.map(({ check }) => check));
     return { decision: group, decisions: group.decisions };
   }
-  const { rule, key, ...options } = first.check;
-  const decision = await limiter.check(rule, key, options);
+  const decision = await checkOne(limiter, first.check);
   return { decision, decisions: [decision] };
 }
 
 function withSettle<Name extends string>(limiter: Limiter<Name>, asked: Omit<RateLimitInfo<Name>, 'settle'>): RateLimitInfo<Name> {
+  const { decision, decisions } = asked;
   return {
-    ...asked,
+    decision,
+    decisions,
     async settle(rule, actual) {
       const decision = asked.decisions.find((one) => one.rule === rule);
       if (decision !== undefined) return limiter.settle(decision, actual);
