@@ -8,10 +8,10 @@ export interface Chosen<Name extends string> {
   readonly countWhen: CountWhen;
 }
 
-/** The request lacks what a rule counts by. */
-export class MissingKey extends Error {
-  constructor(readonly rule: string) {
-    super(`this request has no key for the rule ${JSON.stringify(rule)}`);
+/** The request lacks what a rule counts by, or has something there that is no key. */
+export class NoKey extends Error {
+  constructor(what: string) {
+    super(`this request has no key ${what}`);
   }
 }
 
@@ -49,7 +49,7 @@ export function chooser<Name extends string, Plan extends string, Req>(
     for (const { countWhen = byDefault, ...check } of await asked(request)) {
       checkCountWhen(countWhen);
       const key: unknown = 'key' in check ? check.key : await address();
-      if (key === undefined || key === null || key === '') throw new MissingKey(check.rule);
+      if (key === undefined || key === null || key === '') throw new NoKey(`for the rule ${JSON.stringify(check.rule)}`);
       chosen.push({ check: { ...check, key: key as string }, countWhen });
     }
     return chosen;

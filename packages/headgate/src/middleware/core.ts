@@ -2,7 +2,7 @@ import { inputError, show } from '../errors.js';
 import { problem, problemContentType, problemOf, rateLimitFields, type Answered, type Problem } from '../http/index.js';
 import { limitOf, type CheckRequest, type Decision, type Limiter } from '../index.js';
 import { addressKeys, type Seen } from './address.js';
-import { chooser, MissingKey, type Chosen } from './checks.js';
+import { chooser, NoKey, type Chosen } from './checks.js';
 import { atTheEnd } from './counting.js';
 import { checkOptions, readTelling, type Telling } from './options.js';
 import type { Ending, RateLimitInfo, RateLimitOptions, Refusal } from './types.js';
@@ -87,6 +87,11 @@ function refusalOf<Name extends string>(
   return { status: problem.status, problem, headers, info };
 }
 
+/** A key that is no text, too long or not well formed came with the request, be it from a JSON body: that is the client's fault, and no error of ours. */
+function asNoKey(error: unknown): never {
+  throw (error as { code?: unknown }).code === 'HEADGATE_BAD_KEY' ? new NoKey('that can be used: it is text') : error;
+}
+
 /**
  * Makes what all frameworks share: chooses rules and keys, decides, renders fields and refusals, counts by outcome, warns.
  *
@@ -112,7 +117,7 @@ export function rateLimiting<Name extends string, Plan extends string, Req exten
     const chosen = await choose(request, () => addressKey(request, seen));
     if (chosen.length === 0) return undefined;
     watchLimiters(limiter, warn);
-    const info = withSettle(limiter, await ask(limiter, chosen));
+    const info = withSettle(limiter, await ask(limiter, chosen).catch(asNoKey));
     infos.set(request, info);
     const { decisions } = info;
     tell(request, decisions, telling);
@@ -131,7 +136,7 @@ export function rateLimiting<Name extends string, Plan extends string, Req exten
       try {
         return await decide(request);
       } catch (error) {
-        if (!(error instanceof MissingKey)) throw error;
+        if (!(error instanceof NoKey)) throw error;
         const detail = problem({ status: 400, title: 'Bad request', detail: error.message });
         return { fields: () => ({}), refusal: refusalOf<Name>(detail, {}), ended: undefined };
       }

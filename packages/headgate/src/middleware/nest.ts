@@ -93,7 +93,7 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
  * import { RateLimit } from 'headgate/nest';
  *
  * const limiter = createLimiter({ rules: { login: { limit: fixedWindow({ limit: 5, window: '1m' }) } } });
- * const LimitLogins = RateLimit({ limiter, rule: 'login', key: (request) => request.body.account, countWhen: 'failure' });
+ * const LimitLogins = RateLimit({ limiter, rule: 'login', key: (request) => request.body?.account, countWhen: 'failure' });
  * // @Controller() class Accounts { @Post('login') @LimitLogins login() { ... } }
  * ```
  */

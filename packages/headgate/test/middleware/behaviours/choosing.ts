@@ -66,7 +66,6 @@ export const choosingBehaviours: readonly Behaviour[] = [
       { limiter, checks: async () => fail() },
       { limiter, rule: () => 'no such rule' },
       { limiter, rule: 'search', cost: () => 0.5 },
-      { limiter, rule: 'search', key: () => 42 as unknown as string },
       { limiter, checks: () => [{ rule: 'search', countWhen: 'sometimes' as 'always' }] },
     ];
     for (const limit of limits) {

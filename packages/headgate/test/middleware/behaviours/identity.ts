@@ -76,32 +76,36 @@ export const identityBehaviours: readonly Behaviour[] = [
     // Counted as the socket's own address; without one there is nothing to count by.
     assert.deepEqual(statuses, host.differs.noSocket === undefined ? [200, 429, 429, 429] : [500, 500, 500, 500]);
   }),
-  behaviour('a missing key is answered 400 and takes nothing; it is never one budget for everybody', async ({ limiterOf, serve }) => {
-    const limiter = limiterOf({ perIp: rule(5), login: rule(5) });
-    let handled = 0;
-    const handler = () => {
-      handled += 1;
-      return ok();
-    };
-    const account = ({ body }: Facts) => (body as { account?: string } | undefined)?.account as string;
-    const limits: Limit[] = [
-      { limiter, rule: 'login', key: account },
-      { limiter, checks: (facts) => [{ rule: 'perIp' }, { rule: 'login', key: account(facts) }] },
-    ];
-    for (const limit of limits) {
-      const port = await serve({ limits: [limit], handler });
-      for (const json of [{}, { account: null }, { account: '' }]) {
-        const { status, headers, body } = await send(port, { method: 'POST', json });
-        assert.equal(status, 400);
-        assert.match(headers['content-type'] ?? '', /^application\/problem\+json/);
-        assert.match(body, /no key for the rule \\"login\\"/);
+  behaviour(
+    'a missing key, or what is none, is answered 400 and takes nothing; it is never one budget for everybody',
+    async ({ limiterOf, serve }) => {
+      const limiter = limiterOf({ perIp: rule(5), login: rule(5) });
+      let handled = 0;
+      const handler = () => {
+        handled += 1;
+        return ok();
+      };
+      const account = ({ body }: Facts) => (body as { account?: string } | undefined)?.account as string;
+      const limits: Limit[] = [
+        { limiter, rule: 'login', key: account },
+        { limiter, checks: (facts) => [{ rule: 'perIp' }, { rule: 'login', key: account(facts) }] },
+      ];
+      for (const limit of limits) {
+        const port = await serve({ limits: [limit], handler });
+        for (const account of [undefined, null, '', 1, ['ada'], '\ud800', 'a'.repeat(70_000)]) {
+          const json = { account };
+          const { status, headers, body } = await send(port, { method: 'POST', json });
+          assert.equal(status, 400);
+          assert.match(headers['content-type'] ?? '', /^application\/problem\+json/);
+          assert.match(body, /this request has no key/);
+        }
+        assert.equal((await send(port, { method: 'POST', json: { account: 'ada' } })).status, 200);
       }
-      assert.equal((await send(port, { method: 'POST', json: { account: 'ada' } })).status, 200);
-    }
-    assert.equal(handled, 2);
-    assert.equal(await left(limiter, 'perIp'), 4);
-    assert.equal(await left(limiter, 'login', 'ada'), 3);
-  }),
+      assert.equal(handled, 2);
+      assert.equal(await left(limiter, 'perIp'), 4);
+      assert.equal(await left(limiter, 'login', 'ada'), 3);
+    },
+  ),
   behaviour('an address of one’s own choosing is normalized, too', async ({ limiterOf, serve }) => {
     const limiter = limiterOf({ search: rule(1) });
     const address = async (facts: Facts) => facts.header('x-client');
