@@ -66,7 +66,9 @@ describe('the recipe', () => {
     const wrong = (account: string) => post(url, { account, password: 'guess' });
     expect(await inTurn(3, () => wrong('ada'))).toEqual([401, 401, 401]);
     expect((await post(url, { account: ' Ada', password: 'lovelace' })).status).toBe(200);
-    expect(await inTurn(5, () => wrong('ada'))).toEqual([401, 401, 401, 401, 429]);
+    // Forgotten when its response has ended, which its client may see a moment before; what is refused until then takes nothing.
+    await expect.poll(async () => (await wrong('ada')).status).toBe(401);
+    expect(await inTurn(4, () => wrong('ada'))).toEqual([401, 401, 401, 429]);
     expect((await wrong('bob')).status).toBe(401);
   });
 

@@ -40,7 +40,7 @@ const calls: Record<ErrorCode, () => unknown> = {
   HEADGATE_FOREIGN_VALUE: () => failing.reset('a', 'key'),
   HEADGATE_NO_TURN: () => createLimiter({ rules: { a: { limit } } }).fetch('a', 'key', { cost: 2 })('http://127.0.0.1:9/'),
   HEADGATE_DEADLINE: () =>
-    createLimiter({ rules: { a: { limit } } }).fetch('a', 'key', { deadline: 1, fetch: silent })('http://127.0.0.1:9/'),
+    createLimiter({ rules: { a: { limit } } }).fetch('a', 'key', { deadline: '500ms', fetch: silent })('http://127.0.0.1:9/'),
 };
 
 /** Answers only when it is aborted. */
