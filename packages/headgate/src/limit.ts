@@ -120,7 +120,7 @@ export function tokenBucket(options: { capacity: number; refill: Rate }): TokenB
 }
 
 /**
- * A fixed window: at most `limit` units in each window. Just under twice the limit can pass across a window's edge;
+ * A fixed window: at most `limit` units in each window. Up to twice the limit can pass across a window's edge;
  * take {@link slidingLog} or {@link tokenBucket} where that matters.
  *
  * @param options.limit - units per window: a whole number from 0 (always refuses) to 9e9
