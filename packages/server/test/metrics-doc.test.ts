@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { createLimiter } from 'headgate';
 import { expect, it } from 'vitest';
 import { createMetrics } from '../src/observe/metrics.js';
+import { checkpointMetrics, webhookMetrics } from '../src/observe/quota-metrics.js';
+import { tlsMetrics } from '../src/observe/tls-metrics.js';
 import { attributeOf, otelNameOf } from '../src/observe/otel/names.js';
 import { createTraffic } from '../src/observe/traffic.js';
 
@@ -24,9 +26,19 @@ function otelOf({ name, labelNames }: Described): string {
 const row = (metric: Described): string =>
   `| \`${metric.name}\` | ${metric.type}${metric.labelNames.length === 0 ? '' : `: ${metric.labelNames.map((label) => `\`${label}\``).join(', ')}`} | ${metric.help} | ${otelOf(metric)} |`;
 
+/** Names and help are what is looked at, never a value. */
+const unread = (): never => {
+  throw new Error('a value was read');
+};
+
 it('docs/metrics.md tells the metrics that there are (npx vitest run packages/server/test/metrics-doc.test.ts -u writes it)', async () => {
   const { stats } = createLimiter({ rules: {} });
-  const { registry } = createMetrics({ stats, shards: [], mostNotes: 0, version: '0.0.0' }, createTraffic({ secret: 'of a test' }));
+  const rules = () => ({ version: 1, from: 'database', ageMs: 0, reachable: true }) as const;
+  const watched = { stats, shards: [], mostNotes: 0, version: '0.0.0', rules };
+  const { registry, add } = createMetrics(watched, createTraffic({ secret: 'of a test' }));
+  add(tlsMetrics);
+  add((own) => checkpointMetrics(own, unread));
+  add((own) => webhookMetrics(own, unread));
   const all = (registry.getMetricsAsArray() as unknown as Described[]).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const own = all.filter(({ name }) => name.startsWith('headgate_'));
   const others = all.filter((metric) => !own.includes(metric));

@@ -1,6 +1,7 @@
 import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import type { MetricsJson } from '../src/observe/metrics.js';
+import { rulesMetrics } from '../src/observe/rules-metrics.js';
 import { gathering } from '../src/workers/gathering.js';
 
 async function counted(checks: number): Promise<MetricsJson> {
@@ -42,6 +43,19 @@ describe('metrics of all workers', () => {
     workers = [3];
     await all.ended(1);
     expect(await total(await all.gather())).toEqual({ checks_total: 17, keys: 1 });
+  });
+
+  it('tell of the rules what the one that is behind says, not a sum', async () => {
+    const told = (version: number, ageMs: number, reachable: boolean): Promise<MetricsJson> => {
+      const registry = new Registry();
+      rulesMetrics(registry, () => ({ version, from: 'database', ageMs, reachable }));
+      return registry.getMetricsAsJSON();
+    };
+    expect(await total([await told(8, 1000, true), await told(7, 61_000, false)])).toEqual({
+      headgate_rules_version: 7,
+      headgate_rules_age_seconds: 61,
+      headgate_rules_source_reachable: 0,
+    });
   });
 
   it('lose nothing of many that end at the same time', async () => {
