@@ -19,6 +19,7 @@ export type {
 export type { RuleOptions, WhenUnavailable } from './rule.js';
 export type { Mode } from './mode.js';
 export { concurrency, consecutiveFailures, fixedWindow, quota, slidingLog, slidingWindow, tokenBucket, unlimited } from './limit.js';
+export { limitFrom } from './limit-from.js';
 export { periodAt } from './calendar.js';
 export type {
   ConcurrencyLimit,

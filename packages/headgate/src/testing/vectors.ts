@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict';
-import {
-  concurrency,
-  consecutiveFailures,
-  fixedWindow,
-  quota,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-  type CountedLimit,
-} from '../limit.js';
+import type { CountedLimit } from '../limit.js';
+import { limitFrom } from '../limit-from.js';
 import type { Outcome, Receipt } from '../stores/store.js';
 import { verbs, type StoreCase } from './harness.js';
 import concurrencyRows from './vectors/concurrency.json' with { type: 'json' };
@@ -43,22 +35,8 @@ interface Vector {
   readonly steps: readonly Step[];
 }
 
-const makers: Record<string, (options: never) => CountedLimit> = {
-  tokenBucket,
-  fixedWindow,
-  slidingWindow,
-  slidingLog,
-  quota,
-  concurrency,
-  consecutiveFailures,
-};
-
-function limitOf({ limit }: Vector): CountedLimit {
-  const [[kind, options]] = Object.entries(limit) as [[string, never]];
-  const maker = makers[kind];
-  if (maker === undefined) throw new Error(`no such limit: ${kind}`);
-  return maker(options);
-}
+/** Vectors are of limits that count. */
+const limitOf = ({ limit }: Vector): CountedLimit => limitFrom(limit) as CountedLimit;
 
 const toMs = (us: number): number | null => (us === Number.POSITIVE_INFINITY ? null : Math.ceil(us / 1000));
 

@@ -1,22 +1,10 @@
-import {
-  concurrency,
-  consecutiveFailures,
-  createLimiter,
-  fixedWindow,
-  quota,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-  unlimited,
-  type Limit,
-  type RuleOptions,
-} from 'headgate';
+import { createLimiter, limitFrom, type Limit, type RuleOptions } from 'headgate';
 import type { z } from 'zod';
 import type { Fault, Places } from './faults.js';
 import { compileKey, type KeyPart } from './identify.js';
 import { compileMatch, type Match } from './match.js';
 import { matchSchema } from './match-schema.js';
-import { keySchema, limitSchema, ruleSchema, type LimitEntry } from './schema.js';
+import { keySchema, limitSchema, ruleSchema } from './schema.js';
 
 /** A rule as the service uses it. */
 export interface ServiceRule {
@@ -37,24 +25,6 @@ export interface CompiledRule {
   readonly warnings: readonly string[];
 }
 
-const makers: Record<string, (options: never) => Limit> = {
-  tokenBucket,
-  fixedWindow,
-  slidingWindow,
-  slidingLog,
-  quota,
-  concurrency,
-  consecutiveFailures,
-  unlimited: () => unlimited(),
-};
-
-function makeLimit(entry: LimitEntry): Limit {
-  const [[kind, options]] = Object.entries(entry).filter(([, value]) => value !== undefined) as [[string, never]];
-  const maker = makers[kind];
-  if (maker === undefined) throw new Error(`no such limit: ${kind}`);
-  return maker(options);
-}
-
 /**
  * A limit as a rules file says it.
  *
@@ -63,7 +33,7 @@ function makeLimit(entry: LimitEntry): Limit {
 export function limitOf(value: unknown): Limit {
   const parsed = limitSchema.safeParse(value);
   if (!parsed.success) throw new Error(parsed.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '));
-  return makeLimit(parsed.data);
+  return limitFrom(parsed.data);
 }
 
 type Path = readonly PropertyKey[];
@@ -105,7 +75,7 @@ export function make<S extends z.ZodType, T>(
 
 function compileOptions(raw: Record<string, unknown>, at: (...path: string[]) => Path, findings: Findings): RuleOptions | undefined {
   const limitAt = (value: unknown, ...path: string[]): Limit | undefined =>
-    make({ value, schema: limitSchema, path: at(...path) }, makeLimit, findings);
+    make({ value, schema: limitSchema, path: at(...path) }, limitFrom, findings);
   const limit = limitAt(raw['limit'], 'limit');
   const rawPlans = isRecord(raw['plans']) ? Object.entries(raw['plans']) : [];
   const plans = rawPlans.map(([plan, value]) => [plan, limitAt(value, 'plans', plan)] as const);
