@@ -1,4 +1,5 @@
 import { clientAddress, normalizeAddress, type Headers, type Trust } from 'headgate/http';
+import { bearerIn } from '../bearer.js';
 
 /** Where a part of a request comes from. */
 export type SourcePart = { readonly from: 'header' | 'cookie'; readonly name: string } | { readonly from: 'bearer' };
@@ -77,7 +78,7 @@ function fromSource(part: SourcePart, headers: Headers): Found {
   if (part.from === 'header') return one(Object.hasOwn(headers, part.name) ? headers[part.name] : undefined);
   if (part.from === 'cookie') return cookie(headers['cookie'], part.name);
   const value = one(headers['authorization']);
-  return typeof value === 'string' ? /^bearer +(\S+)\s*$/i.exec(value)?.[1] : value;
+  return typeof value === 'string' ? bearerIn(value) : value;
 }
 
 const first = (parts: readonly SourcePart[], headers: Headers): Found =>

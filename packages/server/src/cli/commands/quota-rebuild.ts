@@ -2,6 +2,7 @@ import { SettingError } from '../../config.js';
 import type { clientSettings } from '../../settings/client.js';
 import type { Setting } from '../../settings/setting.js';
 import { eachAtMost } from '../at-most.js';
+import type { QuotaState } from '../../usecases/quotas.js';
 import type { Work } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import { progressOn, type Progress } from '../progress.js';
@@ -12,7 +13,7 @@ import { reportJson, tellReport, type Report, type Written } from '../rebuild/re
 import { emptyTally, wantedOf, type Tally, type Wanted } from '../rebuild/tally.js';
 import { query, withService, type Service } from '../service.js';
 import { ServiceError } from '../service-error.js';
-import { quotaPath, type QuotaAnswer } from './quota.js';
+import { quotaPath } from './quota.js';
 
 /** Keys that are kept in mind: about 100 MB. */
 const mostKeys = 200_000;
@@ -20,7 +21,7 @@ const mostKeys = 200_000;
 const connections = 8;
 
 /** Guesses where the shared store is away would be set for good. */
-function assertTold({ url }: Service, quotas: readonly QuotaAnswer[]): void {
+function assertTold({ url }: Service, quotas: readonly QuotaState[]): void {
   if (quotas.some(({ degraded }) => degraded))
     throw new ServiceError(
       exitCodes.unavailable,
@@ -29,7 +30,7 @@ function assertTold({ url }: Service, quotas: readonly QuotaAnswer[]): void {
 }
 
 async function periodsOf(service: Service, { key, plan }: Taken): Promise<Period[]> {
-  const { quotas } = (await service.ask('GET', quotaPath(key) + query({ plan }))) as { readonly quotas: readonly QuotaAnswer[] };
+  const { quotas } = (await service.ask('GET', quotaPath(key) + query({ plan }))) as { readonly quotas: readonly QuotaState[] };
   assertTold(service, quotas);
   return quotas.map(({ rule, startsAt, resetsAt }) => ({ rule, since: Date.parse(startsAt), until: Date.parse(resetsAt) }));
 }
@@ -70,7 +71,7 @@ async function setAll(service: Service, sums: Sums, progress: Progress): Promise
   const written: Written = { set: 0, moved: 0, gone: 0 };
   await eachAtMost(connections, sums.all(), async ({ key, plan, period: { rule, until }, used }) => {
     try {
-      const answer = (await service.ask('PUT', quotaPath(key), { rule, used, plan })) as QuotaAnswer;
+      const answer = (await service.ask('PUT', quotaPath(key), { rule, used, plan })) as QuotaState;
       assertTold(service, [answer]);
       written[Date.parse(answer.resetsAt) === until ? 'set' : 'moved'] += 1;
     } catch (error) {

@@ -1,22 +1,12 @@
 import { SettingError } from '../../config.js';
 import type { clientSettings, planSetting } from '../../settings/client.js';
 import type { Setting } from '../../settings/setting.js';
+import type { QuotaState } from '../../usecases/quotas.js';
 import type { Work } from '../command.js';
 import { lookOf, out, outJson } from '../out.js';
 import { inPath, query, withService } from '../service.js';
 import { table, type Cell } from '../table.js';
 import { showTime } from '../time.js';
-
-/** A customer's quota, as the service tells it. */
-export interface QuotaAnswer {
-  readonly rule: string;
-  readonly used: number;
-  readonly limit: number;
-  readonly remaining: number;
-  readonly startsAt: string;
-  readonly resetsAt: string;
-  readonly degraded: boolean;
-}
 
 export const quotaPath = (key: string): string => `/v1/quotas/${inPath(key)}`;
 
@@ -29,19 +19,19 @@ const columns = [
   { title: 'UNTIL' },
 ] as const;
 
-function row({ rule, used, limit, startsAt, resetsAt, degraded }: QuotaAnswer): (string | Cell)[] {
+function row({ rule, used, limit, startsAt, resetsAt, degraded }: QuotaState): (string | Cell)[] {
   const percent = limit === 0 ? 100 : Math.floor((used / limit) * 100);
   const share: Cell = { text: String(percent), color: percent >= 100 ? 'red' : percent >= 80 ? 'yellow' : 'green' };
   return [degraded ? `${rule} (told without the store)` : rule, String(used), String(limit), share, showTime(startsAt), showTime(resetsAt)];
 }
 
-const tell = (quotas: readonly QuotaAnswer[]): void => out(table(columns, quotas.map(row), lookOf()));
+const tell = (quotas: readonly QuotaState[]): void => out(table(columns, quotas.map(row), lookOf()));
 
 type Settings = typeof clientSettings & { readonly plan: typeof planSetting; readonly json: Setting<boolean> };
 
 export const show: Work<Settings> = ({ operands: [key = ''], values: { plan, json, ...values } }) =>
   withService(values, async ({ ask }) => {
-    const answer = (await ask('GET', quotaPath(key) + query({ plan }))) as { readonly quotas: readonly QuotaAnswer[] };
+    const answer = (await ask('GET', quotaPath(key) + query({ plan }))) as { readonly quotas: readonly QuotaState[] };
     if (json) outJson(answer);
     else if (answer.quotas.length === 0) out('no rule in force is a quota for this key');
     else tell(answer.quotas);
@@ -52,7 +42,7 @@ export const set: Work<Settings> = ({ operands: [rule = '', key = '', units = ''
   if (!/^\d{1,10}$/.test(units) || used > 9_000_000_000)
     throw new SettingError(`USED: expected a whole number from 0 to 9000000000; got ${JSON.stringify(units)}`);
   return withService(values, async ({ ask }) => {
-    const answer = (await ask('PUT', quotaPath(key), { rule, used, plan })) as QuotaAnswer;
+    const answer = (await ask('PUT', quotaPath(key), { rule, used, plan })) as QuotaState;
     if (json) outJson({ key, ...answer });
     else tell([answer]);
   });

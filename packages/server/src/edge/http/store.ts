@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { bearerIn } from '../../bearer.js';
 import type { RunOperations } from '../../usecases/store-operations.js';
 import { plainProblem, readBody, sendProblem } from './errors.js';
 import { operationsOf, storeBody } from './store-bodies.js';
@@ -18,7 +19,7 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 export function storeRoutes(app: FastifyInstance, { token, run }: ServedStore): void {
   const expected = digest(token);
   app.addHook('onRequest', async ({ headers }, reply) => {
-    const [, shown = ''] = /^bearer +(\S+)\s*$/i.exec(headers.authorization ?? '') ?? [];
+    const shown = bearerIn(headers.authorization ?? '') ?? '';
     if (timingSafeEqual(digest(shown), expected)) return;
     const problem = plainProblem(401, { detail: 'show the token of this service: Authorization: Bearer ...' });
     return sendProblem(reply.header('www-authenticate', 'Bearer'), problem);

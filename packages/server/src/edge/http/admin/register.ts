@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { bearerIn } from '../../../bearer.js';
 import { DatabaseError } from '../../../database/errors.js';
 import type { Endpoint } from '../endpoint.js';
 import { plainProblem, readBody, sendProblem } from '../errors.js';
@@ -58,7 +59,7 @@ const hidden = (error: unknown): never => {
 };
 
 async function bearer(request: FastifyRequest, { hasTokens, bearerOf }: AdminOptions): Promise<Bearer> {
-  const [, token] = /^bearer +(\S+)\s*$/i.exec(request.headers.authorization ?? '') ?? [];
+  const token = bearerIn(request.headers.authorization ?? '');
   if (token !== undefined) {
     const known = await bearerOf(token).catch(hidden);
     if (known === undefined) throw new Refused(401, 'this token is not known, or was revoked');
