@@ -6,7 +6,7 @@ import { compileSources, type SourcePart } from './identify.js';
 import { crowdFaults } from './match-crowd.js';
 import { buildMatcher, type Matcher } from './matcher.js';
 import { frameSchema, identifySchema, trustSchema, type Identify } from './schema.js';
-import { atOnce, type Sliced } from './slices.js';
+import type { Sliced } from './slices.js';
 
 export { limitOf, type ServiceRule } from './compile-rule.js';
 
@@ -132,6 +132,3 @@ export function* compile(file: unknown, places: Places, known?: KnownRules): Sli
   const parts = yield* compileParts(file, places, known);
   return { ...parts, matcher: yield* buildMatcher(parts.rules.values()) };
 }
-
-/** The same at once. @throws RulesError */
-export const compileRules = (file: unknown, places: Places): RuleSet => atOnce(compile(file, places));

@@ -122,7 +122,6 @@ export const rulesFileSchema = z.strictObject({
 export const frameSchema = rulesFileSchema.extend({ rules: rulesOf(z.unknown()) });
 
 export type Identify = z.infer<typeof identifySchema>;
-export type LimitEntry = z.infer<typeof limitSchema>;
 
 /** The same as JSON Schema (draft 2020-12), for editors; published as `schema/rules.schema.json`. */
 export function rulesJsonSchema(): unknown {
