@@ -15,41 +15,41 @@ export interface Left {
 }
 
 /**
- * The store's last answer for each key, in plain numbers: 28 bytes a key and no allocation, as every check writes here, for
+ * The store's last answer for each key, in plain numbers: 32 bytes a key and no allocation, as every check writes here, for
  * the rare outage that reads it.
  */
 export class LastAnswers {
-  readonly #prints = new Uint32Array(places);
   /**
-   * For each place: units remaining (of consecutive failures, those counted), when that was, and until when it holds (the end of the
-   * window, or of a ban; buckets refill instead). Side by side, as every check touches another place.
+   * For each place: the key's print, units remaining (of consecutive failures, those counted), when that was, and until when it holds (the end
+   * of the window, or of a ban; buckets refill instead). Side by side, as every check touches another place.
    */
-  readonly #figures = new Float64Array(places * 3);
+  readonly #figures = new Float64Array(places * 4);
 
   readonly #hash = new KeyHash();
 
   remember(check: Check, outcome: Outcome, now: number): void {
-    const place = this.#hash.placeOf(check, places);
+    const figures = this.#figures;
+    const at = this.#hash.placeOf(check, places) * 4;
     const banned = outcome.reason === 'banned';
-    this.#prints[place] = this.#hash.print;
-    this.#figures[place * 3] = banned ? -1 : (outcome.failures ?? outcome.remaining);
-    this.#figures[place * 3 + 1] = now;
-    this.#figures[place * 3 + 2] = banned ? now + outcome.retryAfterUs : (outcome.windowEnd ?? now + outcome.resetAfterUs);
+    figures[at] = this.#hash.print;
+    figures[at + 1] = banned ? -1 : (outcome.failures ?? outcome.remaining);
+    figures[at + 2] = now;
+    figures[at + 3] = banned ? now + outcome.retryAfterUs : (outcome.windowEnd ?? now + outcome.resetAfterUs);
   }
 
   /** Nothing is known of a key any more. */
   forget({ rule, key, kinds }: Target): void {
     for (const kind of kinds) {
-      const place = this.#hash.placeOf({ rule, key, limit: { kind } }, places);
-      if (this.#prints[place] === this.#hash.print) this.#figures[place * 3 + 1] = 0;
+      const at = this.#hash.placeOf({ rule, key, limit: { kind } }, places) * 4;
+      if (this.#figures[at] === this.#hash.print) this.#figures[at + 2] = 0;
     }
   }
 
   /** What a key has left at `now`, by the store's clock; undefined if that is not known, or it has its full limit again. */
   left(check: Check, now: number): Left | undefined {
-    const place = this.#hash.placeOf(check, places);
-    const [remaining = 0, at = 0, until = 0] = this.#figures.subarray(place * 3, place * 3 + 3);
-    if (at === 0 || this.#prints[place] !== this.#hash.print || now >= until) return undefined;
+    const place = this.#hash.placeOf(check, places) * 4;
+    const [print, remaining = 0, at = 0, until = 0] = this.#figures.subarray(place, place + 4);
+    if (at === 0 || print !== this.#hash.print || now >= until) return undefined;
     if (remaining < 0) return { units: 0, bannedUntil: until };
     const { limit } = check;
     if (limit.kind === 'consecutiveFailures') {

@@ -80,13 +80,47 @@ export function decodeBucket(reply: unknown, groups: readonly Group[]): BucketsR
   return { now, verdicts: [verdict], odd: verdict === 'odd' };
 }
 
-/** Decodes the list of take-buckets. */
+const [space, minus, zero] = [0x20, 0x2d, 0x30];
+
+/** Reads a line of words, each with a space after it: whole numbers without a text for each, other words as they are. */
+class Words {
+  #at = 0;
+  readonly #line: string;
+  constructor(line: string) {
+    this.#line = line;
+  }
+
+  next(): number | string {
+    const line = this.#line;
+    const begin = this.#at;
+    if (begin === line.length) throw new StoreError('the take-buckets script answered for fewer checks than were asked');
+    const negative = line.charCodeAt(begin) === minus;
+    let number = 0;
+    for (let at = negative ? begin + 1 : begin; at < line.length; at += 1) {
+      const unit = line.charCodeAt(at);
+      if (unit === space) {
+        this.#at = at + 1;
+        return negative ? -number : number;
+      }
+      const digit = unit - zero;
+      if (digit < 0 || digit > 9) break;
+      number = number * 10 + digit;
+    }
+    const found = line.indexOf(' ', begin);
+    const end = found < 0 ? line.length : found;
+    this.#at = Math.min(end + 1, line.length);
+    return line.slice(begin, end);
+  }
+}
+
+/** Decodes the line of take-buckets. */
 export function decodeBuckets(reply: unknown, groups: readonly Group[]): BucketsReply {
-  if (!Array.isArray(reply)) throw new StoreError('the take-buckets script answered with something that is no list');
-  const now = Number(reply[0]);
+  if (typeof reply !== 'string') throw new StoreError('the take-buckets script answered with something that is no text');
+  const words = new Words(reply);
+  const now = Number(words.next());
   let odd = false;
-  const verdicts = groups.map(({ checks }, index) => {
-    const verdict = verdictOf(checks[0], reply[index + 1], now);
+  const verdicts = groups.map(({ checks }) => {
+    const verdict = verdictOf(checks[0], words.next(), now);
     if (verdict === 'odd') odd = true;
     return verdict;
   });
