@@ -1,13 +1,12 @@
 // npm run bench: what a check costs, by Headgate and by others, in one run. See README.md.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
-import { startRedis } from '../tools/redis.mjs';
 import { aboutLine, describe } from './about.mjs';
 import { addSlice, figuresOf, openCell } from './cell.mjs';
 import { goalsOf } from './goals.mjs';
 import { guard, guarded } from './guard.mjs';
 import { readOptions } from './options.mjs';
+import { ownServers } from './own-servers.mjs';
 import { startProcesses } from './processes.mjs';
 import { blocksOf, scenarios, settingsOf } from './scenarios.mjs';
 import { summarize } from './summary.mjs';
@@ -32,7 +31,7 @@ async function warm(processes, { name, inFlight }) {
 }
 
 /** One block in one round: a cell for each system, slice by slice, in an order that moves on by one each time. */
-async function runBlock({ round, block, options, processes, controls }) {
+async function runBlock({ round, block, options, processes, redis }) {
   const { names, inFlight } = block;
   const cells = Object.fromEntries(names.map((name) => [name, openCell()]));
   for (let slice = 0; slice < slices; slice += 1) {
@@ -40,16 +39,17 @@ async function runBlock({ round, block, options, processes, controls }) {
     for (const name of [...names.slice(shift), ...names.slice(0, shift)]) {
       const ms = (options.seconds * 1000) / slices;
       const { sends = ['evalsha'] } = systems[name];
-      await addSlice({ processes, cell: cells[name], controls, sends, name, inFlight, ms });
+      await addSlice({ processes, cell: cells[name], controls: await redis.controlsOf(name), sends, name, inFlight, ms });
     }
   }
   return names.map((name) => ({ round, processes: block.processes, inFlight, system: name, ...figuresOf(cells[name]) }));
 }
 
 /** All rounds of a scenario. `filled` remembers which counters are there, from one scenario to the next. */
-async function runScenario({ scenario, blocks, options, servers, controls, filled }) {
+async function runScenario({ scenario, blocks, options, redis, filled }) {
   const settings = settingsOf(scenario, options);
   const names = [...new Set(blocks.flatMap((block) => block.names))];
+  const servers = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await redis.serversOf(name)])));
   const open = {};
   for (const count of new Set(blocks.map((block) => block.processes))) {
     open[count] = await startProcesses({ count, names, servers, ...settings });
@@ -63,7 +63,7 @@ async function runScenario({ scenario, blocks, options, servers, controls, fille
   }
   const cells = [];
   for (let round = 0; round < options.rounds; round += 1) {
-    for (const block of blocks) cells.push(...(await runBlock({ round, block, options, processes: open[block.processes], controls })));
+    for (const block of blocks) cells.push(...(await runBlock({ round, block, options, processes: open[block.processes], redis })));
   }
   let degraded = 0;
   for (const processes of Object.values(open)) degraded += await processes.close();
@@ -79,12 +79,11 @@ async function main() {
   const chosen = options.scenarios
     .map((name) => ({ name, scenario: scenarios[name], blocks: blocksOf(scenarios[name], options).filter(isWanted(name, options)) }))
     .filter(({ blocks }) => blocks.length > 0);
-  const running = await Promise.all([startRedis(), startRedis()]);
-  const servers = running.map(({ host, port }) => ({ host, port }));
-  const controls = servers.map((server) => new Redis(server));
+  const redis = ownServers();
   const names = new Set(chosen.flatMap(({ blocks }) => blocks.flatMap((block) => block.names)));
   const packages = new Set(['headgate', 'ioredis', ...[...names].flatMap((name) => systems[name].package ?? [])]);
-  const about = await describe(controls[0], [...packages]);
+  const [control] = await redis.controlsOf('raw');
+  const about = await describe(control, [...packages]);
   console.log(aboutLine(about));
   console.log(
     `${options.keys} keys where not said otherwise; median (min..max) of ${options.rounds} rounds of ${options.seconds} s, ` +
@@ -96,15 +95,14 @@ async function main() {
   const filled = new Set();
   let degraded = 0;
   for (const { name, scenario, blocks } of chosen) {
-    const found = await runScenario({ scenario, blocks, options, servers, controls, filled });
+    const found = await runScenario({ scenario, blocks, options, redis, filled });
     const these = found.cells.map((cell) => ({ scenario: name, ...cell }));
     cells.push(...these);
     rows.push(...summarize(these));
     degraded += found.degraded;
     console.log(`== ${scenario.title} (${name})\n${table(summarize(these), titleOf)}`);
   }
-  for (const control of controls) control.disconnect();
-  for (const server of running) await server.stop();
+  await redis.stop();
 
   const wrong = cells.reduce((sum, cell) => sum + cell.wrong, 0);
   const measured = { cells, rows, degraded, wrong };

@@ -19,8 +19,9 @@ const verbs = {
   async open({ names, part, ...given }) {
     settings = given;
     keys = keyRing(settings.keys);
-    const env = { ...settings, connect: (server = settings.servers[0]) => connect(server) };
     for (const name of names) {
+      const servers = settings.servers[name];
+      const env = { ...settings, servers, connect: (server = servers[0]) => connect(server) };
       running[name] = await systems[name].start(env);
       // Processes walk over the same keys, each from another place.
       running[name].next = Math.floor(part * keys.length);

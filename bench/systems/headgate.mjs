@@ -109,6 +109,6 @@ export const headgateSystems = {
   'headgate-lease': { title: 'Headgate, lease', package: 'headgate', start: leased },
   'headgate-noted': { title: 'Headgate, noted', package: 'headgate', start: noted },
   'headgate-one': { title: 'Headgate, one rule', package: 'headgate', start: (env) => byIoredis({ ...env, rules: 1 }) },
-  'headgate-2-shards': { title: 'Headgate, 2 shards', package: 'headgate', start: twoShards },
+  'headgate-2-shards': { title: 'Headgate, 2 shards', package: 'headgate', start: twoShards, servers: 2 },
   'headgate-memory': { title: 'Headgate, memory', package: 'headgate', start: inMemory, sends: [] },
 };
