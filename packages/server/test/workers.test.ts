@@ -101,6 +101,21 @@ describe('several workers', { timeout: patience }, () => {
     expect(await service.code).toBe(0);
   });
 
+  it('go on when one hangs: it is killed, and another takes its place', async () => {
+    const service = run('--rules', rulesFile(rules));
+    await urlOf(service);
+    const [victim = 0] = workersOf(service);
+    process.kill(victim, 'SIGSTOP');
+    await expect.poll(() => workersOf(service).length, soon).toBe(3);
+    expect(lives(victim)).toBe(false);
+    expect(service.log().filter(({ event }) => event === 'worker')).toEqual([
+      expect.objectContaining({ worker: victim, msg: 'a worker has not answered for 10000 ms and is killed' }),
+      expect.objectContaining({ worker: victim, signal: 'SIGKILL' }),
+    ]);
+    service.child.kill('SIGTERM');
+    expect(await service.code).toBe(0);
+  });
+
   it('all follow a change in a database file', async () => {
     const database = ['--database', `sqlite:${join(temporary(), 'headgate.db')}`];
     const imported = headgate(['rules', 'import', rulesFile(rules), ...database]);

@@ -3,12 +3,15 @@ import type { MetricsJson } from '../observe/metrics.js';
 /** What a worker tells the process that started it. */
 export type FromWorker =
   | ({ readonly headgate: 'listening' } & Facts)
+  | { readonly headgate: 'here' }
   /** Somebody asked this worker for the metrics of all. */
   | { readonly headgate: 'gather'; readonly id: number }
   | { readonly headgate: 'counted'; readonly id: number; readonly metrics: MetricsJson };
 
 export type ToWorker =
   | { readonly headgate: 'stop' }
+  /** Answered by `here` at once, by a worker whose event loop turns. */
+  | { readonly headgate: 'there?' }
   | { readonly headgate: 'count'; readonly id: number }
   | { readonly headgate: 'gathered'; readonly id: number; readonly parts: readonly MetricsJson[] };
 

@@ -6,6 +6,7 @@ import { createLogger, type Logger } from '../observe/logger.js';
 import { backoff, systemTiming } from '../rules/timing.js';
 import { clearSocketPath } from '../socket-file.js';
 import { gathering } from './gathering.js';
+import { askEveryMs, mostUnanswered, pulse, type Pulse } from './pulse.js';
 import { isOurs, type Facts, type FromWorker, type ToWorker } from './messages.js';
 
 /** Waits before another worker takes the place of one that ended, in milliseconds: more each time that one ends soon again. */
@@ -66,7 +67,7 @@ function secretFor({ secret }: Config, logger: Logger): Record<string, string> {
 }
 
 /**
- * Starts the workers: the first alone, so that a fault of the settings is told once, then the others. One that ends by itself is replaced.
+ * Starts the workers: the first alone, so that a fault of the settings is told once, then the others. One that ends by itself, or hangs, is replaced.
  *
  * @throws SettingError, Error if the socket's path cannot be used
  */
@@ -84,11 +85,29 @@ export async function startWorkers(config: Config): Promise<Workers> {
   let fail: (code: number) => void = () => undefined;
   const failed = new Promise<number>((resolve) => (fail = resolve));
 
+  /** Asks a worker that serves whether it is there. One that hangs would take connections and never answer: it is killed, and replaced as any that ends. */
+  function watch(worker: Worker): Pulse {
+    const watched = pulse({
+      ask: () => send(worker, { headgate: 'there?' }),
+      onSilent() {
+        const ms = askEveryMs * mostUnanswered;
+        logger.error({ event: 'worker', worker: worker.process.pid }, `a worker has not answered for ${ms} ms and is killed`);
+        worker.process.kill('SIGKILL');
+      },
+    });
+    worker.once('exit', watched.stop);
+    return watched;
+  }
+
   function hear(worker: Worker, onListening: (facts: Facts) => void): void {
+    let heart: Pulse | undefined;
     worker.on('message', (message: unknown) => {
       if (!isOurs(message)) return;
       const said = message as FromWorker;
-      if (said.headgate === 'listening') onListening(said);
+      if (said.headgate === 'listening') {
+        heart = watch(worker);
+        onListening(said);
+      } else if (said.headgate === 'here') heart?.answered();
       else if (said.headgate === 'counted') metrics.counted(worker.id, said.id, said.metrics);
       else void metrics.gather().then((parts) => send(worker, { headgate: 'gathered', id: said.id, parts }));
     });

@@ -28,6 +28,7 @@ function join(): Joined {
     if (!isOurs(message)) return;
     const said = message as ToWorker;
     if (said.headgate === 'stop') stop();
+    else if (said.headgate === 'there?') tell({ headgate: 'here' });
     else if (said.headgate === 'gathered') waiting.get(said.id)?.(said.parts);
     else void own?.json().then((metrics) => tell({ headgate: 'counted', id: said.id, metrics }));
   });
