@@ -37,7 +37,11 @@ describe('documentation', () => {
       join(folder, 'tsconfig.json'),
       JSON.stringify({
         extends: '../../../tsconfig.base.json',
-        compilerOptions: { composite: false, noEmit: true, declaration: false, noUnusedLocals: false, lib: ['es2023', 'dom'] },
+        compilerOptions: {
+          ...{ composite: false, noEmit: true, declaration: false, noUnusedLocals: false, lib: ['es2023', 'dom'] },
+          // As Nest's own projects have it.
+          experimentalDecorators: true,
+        },
         include: ['*.ts'],
       }),
     );

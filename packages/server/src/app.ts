@@ -166,6 +166,7 @@ async function startAll({ config, logger, all, colleagues, bounds }: Starting): 
   const close = async (): Promise<void> => {
     await serving.stop();
     await all.closeAll();
+    logger.info({ event: 'stopped' }, 'stopped');
   };
   let closing: Promise<void> | undefined;
   return {

@@ -29,7 +29,7 @@ const check = async (url: string, key: string): Promise<boolean> => {
 };
 
 /** Lines about the limiter; a line that is no JSON, such as a warning of Node's, fails the test. */
-const told = ({ log }: Run) => log().filter(({ event }) => event !== undefined && event !== 'stopping');
+const told = ({ log }: Run) => log().filter(({ event }) => event !== undefined && event !== 'stopping' && event !== 'stopped');
 
 describe('what the limiter tells of itself', () => {
   for (const shard of [undefined, 'a']) {
