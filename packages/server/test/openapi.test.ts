@@ -23,6 +23,8 @@ const file = {
   ],
 };
 
+const storeToken = 'a-token-of-the-tests';
+
 type Serving = Started & { readonly document: OpenApi };
 
 interface Sending {
@@ -37,7 +39,7 @@ async function serving(): Promise<Serving> {
   const opened = openDatabase(readDatabaseUrl(database));
   await opened.rules.importAll({ base: 0, author: 'test', reason: 'first', file });
   await opened.close();
-  const service = await start({ flags: ['--database', database] });
+  const service = await start({ flags: ['--database', database], env: { HEADGATE_STORE_TOKEN: storeToken } });
   return { ...service, document: (await service.get('/admin/v1/openapi.json')).json as OpenApi };
 }
 
@@ -73,6 +75,7 @@ async function askAll({ url, document }: Serving): Promise<Map<string, Answer>> 
   };
   const taken = async (rule: string): Promise<string> =>
     (await send('postV1Check', { body: { rule, key: 'k' } })).json.decision.id as string;
+  await send('postV1Store', { headers: { authorization: `Bearer ${storeToken}` } });
   await send('postV1Settle', { body: { id: (await send('postV1Reserve')).json.decision.id, actual: 1 } });
   await send('postV1Cancel', { body: { id: (await send('postV1Reserve')).json.decision.id } });
   await send('postV1Refund', { body: { id: await taken('search') } });

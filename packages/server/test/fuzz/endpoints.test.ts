@@ -34,12 +34,14 @@ const file = {
   ],
 };
 
+const storeToken = 'a-token-for-the-fuzz';
+
 async function serving(redis: readonly string[]) {
   const database = `sqlite:${join(temporary(), 'rules.db')}`;
   const opened = openDatabase(readDatabaseUrl(database));
   await opened.rules.importAll({ base: 0, author: 'fuzz', reason: '', file });
   await opened.close();
-  return start({ redis, flags: ['--database', database], secret: 'a secret for the fuzz' });
+  return start({ redis, flags: ['--database', database], secret: 'a secret for the fuzz', env: { HEADGATE_STORE_TOKEN: storeToken } });
 }
 
 setFlagsFromString('--expose-gc');
@@ -55,6 +57,14 @@ async function measured(
     await new Promise((resolve) => setImmediate(resolve));
   }
   return { heap: process.memoryUsage().heapUsed, handles: process.getActiveResourcesInfo().length, lines };
+}
+
+/** With the store's token, and limits named by places where there is one. */
+function knowingStore(made: Fuzzed, pick: number): Fuzzed {
+  if (pick % 7 === 0) return made;
+  const headers = [...made.headers.filter(([name]) => name !== 'authorization'), ['authorization', `Bearer ${storeToken}`] as const];
+  const text = made.body?.toString().replaceAll(/("key":"(?:[^"\\]|\\.)*","limit":)\d+/g, `$1${pick % 2}`);
+  return { ...made, headers, ...(text !== undefined && { body: Buffer.from(text) }) };
 }
 
 describe.each([
@@ -79,8 +89,9 @@ describe.each([
 
     let etag = '"1"';
 
-    /** As it was made, but that some know what none can guess: the token, the version of the rules, an id that holds. */
+    /** As it was made, but that some know what none can guess: the token, the version of the rules, an id that holds, the place of a limit. */
     function knowing(made: Fuzzed, pick: number): Fuzzed {
+      if (made.operation.path === '/v1/store') return knowingStore(made, pick);
       const id = ids[pick % Math.max(1, ids.length)];
       const headers = made.headers.map(([name, value]) => [name, name === 'if-match' && pick % 5 > 0 ? etag : value] as const);
       const known = [...headers.filter(([name]) => name !== 'authorization'), ['authorization', authorization] as const];

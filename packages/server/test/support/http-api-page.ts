@@ -18,13 +18,21 @@ function range(least: number | undefined, most: number | undefined, unit = ''): 
 
 const nameOf = ($ref: string): string => $ref.split('/').at(-1) ?? '';
 
+/** Objects that are told apart by a field whose value is another in each. */
+function toldApart(forms: readonly JsonSchema[]): string {
+  const field = Object.entries(forms[0]?.properties ?? {}).find(([, { const: only }]) => only !== undefined)?.[0] ?? '';
+  const values = forms.map(({ properties = {} }) => `\`${JSON.stringify(properties[field]?.const ?? properties[field]?.enum)}\``);
+  return `object, told apart by \`${field}\`: ${values.join(', ')}`;
+}
+
 function typeText(schema: JsonSchema): string {
-  const { $ref, enum: values, const: only, anyOf, type, items, format } = schema;
+  const { $ref, enum: values, const: only, anyOf, oneOf, type, items, format } = schema;
   if (typeof type === 'object') return type.map((one) => typeText({ type: one })).join(', or ');
   if ($ref !== undefined) return `[${nameOf($ref)}](#${nameOf($ref).toLowerCase()})`;
   if (values) return values.map((value) => `\`${JSON.stringify(value)}\``).join(', ');
   if (only !== undefined) return `\`${JSON.stringify(only)}\``;
   if (anyOf) return anyOf.map(typeText).join(', or ');
+  if (oneOf) return toldApart(oneOf);
   switch (type) {
     case 'string':
       return format === 'date-time' ? 'time (RFC 3339)' : `text${range(schema.minLength, schema.maxLength, ' characters')}`;

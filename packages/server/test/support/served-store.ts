@@ -1,7 +1,8 @@
 import fastify from 'fastify';
 import type { Store } from 'headgate';
+import { serve as serveEndpoints } from '../../src/edge/http/endpoint.js';
 import { problemErrors } from '../../src/edge/http/errors.js';
-import { storeRoutes } from '../../src/edge/http/store.js';
+import { storeEndpoints } from '../../src/edge/http/store.js';
 import { storeOperations, type Operation } from '../../src/usecases/store-operations.js';
 
 export const token = 'a-token-of-the-tests';
@@ -23,15 +24,14 @@ export async function serve(store: Store, fate: () => 'answer' | 'silence' | 'ha
     if (what === 'silence') await new Promise(() => undefined);
     return payload;
   });
-  app.register(async (scope) =>
-    storeRoutes(scope, {
-      token,
-      run(operations) {
-        seen.push(operations);
-        return run(operations);
-      },
-    }),
-  );
+  const endpoints = storeEndpoints({
+    token,
+    run(operations) {
+      seen.push(operations);
+      return run(operations);
+    },
+  });
+  serveEndpoints(app, endpoints);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
     url,

@@ -8,15 +8,19 @@ export interface Endpoint {
   readonly methods: readonly string[];
   /** As OpenAPI writes it: `/v1/quotas/{key}`. A last part `{rest...}` is all that follows. */
   readonly path: string;
-  readonly tag: 'Decisions' | 'Gateways' | 'Quotas' | 'Devices' | 'Operation' | 'Administration';
+  readonly tag: 'Decisions' | 'Gateways' | 'Quotas' | 'Devices' | 'Store' | 'Operation' | 'Administration';
   /** One line. */
   readonly summary: string;
   readonly description?: string;
   /** Of whom a token must be; without it nobody is asked who he is. */
   readonly role?: Role;
+  /** Instead of a role: looks whether a token is shown, before anything of the body is read. Answers who shows none, else nothing. */
+  readonly admit?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** Bytes of a body at most, if not those of most bodies. */
+  readonly largestBody?: number;
   /** Of a body. */
   readonly example?: unknown;
   /** Whether `If-Match` with a version must be sent. */
@@ -46,12 +50,17 @@ export const routePath = (path: string): string => path.replace(/\{\w+\.\.\.\}$/
 
 /** Serves endpoints. */
 export function serve(app: FastifyInstance, endpoints: readonly Endpoint[]): void {
-  for (const { methods, path, handle, ignoresBody } of endpoints) {
+  for (const { methods, path, handle, ignoresBody, admit, largestBody } of endpoints) {
     const early = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => handle(request, reply);
     const handlers = ignoresBody
       ? { onRequest: early, handler: (_request: FastifyRequest, reply: FastifyReply) => reply }
-      : { handler: handle };
-    app.route({ method: [...methods], url: routePath(path), ...handlers });
+      : { handler: handle, ...(admit && { onRequest: async (request: FastifyRequest, reply: FastifyReply) => admit(request, reply) }) };
+    app.route({
+      method: [...methods],
+      url: routePath(path),
+      ...(largestBody !== undefined && { bodyLimit: largestBody }),
+      ...handlers,
+    });
   }
 }
 

@@ -110,7 +110,7 @@ function operationOf(writing: Writing, endpoint: Endpoint, method: string): unkn
     summary,
     ...(text !== '' && { description: text }),
     // Without any token, this machine is served.
-    security: role === undefined ? [] : [{ bearer: [] }, {}],
+    security: endpoint.admit ? [{ storeToken: [] }] : role === undefined ? [] : [{ bearer: [] }, {}],
     parameters: [...parametersOf(writing, params, 'path'), ...parametersOf(writing, query, 'query'), ...(needsBase ? [ifMatch] : [])],
     ...(content && { requestBody: { required: true, content } }),
     responses: {
@@ -172,7 +172,10 @@ export function openApiOf(endpoints: readonly Endpoint[], version: string): unkn
     },
     paths,
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'A token made by `headgate token create`.' } },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'A token made by `headgate token create`.' },
+        storeToken: { type: 'http', scheme: 'bearer', description: 'The value of `HEADGATE_STORE_TOKEN`.' },
+      },
       responses: problems,
       schemas: writing.schemas,
     },

@@ -18,7 +18,7 @@ import { openApiOf } from './openapi.js';
 import { operateEndpoints, type Operable } from './operate.js';
 import { quotasEndpoints } from './quotas.js';
 import { requestIdOf, traceIn } from './request-id.js';
-import { storeRoutes, type ServedStore } from './store.js';
+import { storeEndpoints, type ServedStore } from './store.js';
 import { takeBackEndpoints } from './take-back.js';
 import { watchRequests } from './watch.js';
 
@@ -131,6 +131,7 @@ export function httpServer({ service, operable, devices, admin, version, store, 
       ...gateEndpoints(service),
       ...quotasEndpoints(service),
       ...devicesEndpoints(devices),
+      ...(store === undefined ? [] : storeEndpoints(store)),
       ...operateEndpoints(operable),
       ...adminEndpoints(admin),
     ],
@@ -144,11 +145,5 @@ export function httpServer({ service, operable, devices, admin, version, store, 
   });
   for (const method of gateMethods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
   serve(app, endpoints);
-  if (store !== undefined) {
-    app.register((scope, _options, done) => {
-      storeRoutes(scope, store);
-      done();
-    });
-  }
   return app;
 }
