@@ -48,7 +48,7 @@ export async function startServing({
   const { host, httpPort, socket, opsPort, tls, drainMs, stopWithinMs } = config;
   let stopping = false;
   const isStopping = (): boolean => stopping;
-  const ready: AskReady = async () => (stopping ? { ready: false, why: 'the server is stopping' } : askReady());
+  const ready: AskReady = async () => (stopping ? { ready: false, stopping, why: 'the server is stopping' } : askReady());
 
   const certificate = tls && (await openCertificate(tls));
   const operable = { ready, metrics: opsPort === undefined ? metricsText : undefined };

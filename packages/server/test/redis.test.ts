@@ -109,6 +109,12 @@ describe('a server whose Redis is away', () => {
     await expect.poll(async () => (await get('/readyz')).status, soon).toBe(200);
     await server.kill();
     await expect.poll(async () => (await get('/readyz')).status, soon).toBe(503);
+    const optional = await get('/readyz?store=optional');
+    expect([optional.status, optional.json]).toEqual([
+      200,
+      expect.objectContaining({ status: 'ready', why: expect.any(String) as string }),
+    ]);
+    expect((await get('/readyz?store=away')).json.errors).toEqual([{ pointer: '/store', detail: expect.any(String) as string }]);
     expect((await post('/v1/check', { rule: 'open', key: 'k' })).json.allowed).toBe(true);
     await server.restart();
     await expect.poll(async () => (await get('/readyz')).status, soon).toBe(200);

@@ -23,6 +23,7 @@ describe('a server that is told to stop', () => {
 
     const closed = app.close();
     expect((await get('/readyz')).status).toBe(503);
+    expect((await get('/readyz?store=optional')).json.detail).toBe('the server is stopping');
     const fresh = await get('/healthz');
     expect([fresh.status, fresh.headers['connection']]).toEqual([200, 'close']);
     idle.socket.write(getting('/healthz'));

@@ -5,6 +5,8 @@ export interface Readiness {
   readonly ready: boolean;
   /** Why not. */
   readonly why?: string;
+  /** It is not for the store: the server ends. */
+  readonly stopping?: true;
   /** Shards that do not answer, by name; absent where there are none. */
   readonly unavailable?: readonly string[];
   /** The rules in force, which are used whether or not their source can be read. */

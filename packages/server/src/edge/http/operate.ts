@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AskReady } from '../../usecases/ready.js';
 import type { Endpoint } from './endpoint.js';
-import { plainProblem, sendProblem } from './errors.js';
+import { plainProblem, readBody, sendProblem } from './errors.js';
 
 export interface Operable {
   readonly ready: AskReady;
@@ -16,6 +16,16 @@ const rules = z
     'The rules in force: their version in the database, where they were read, how long ago they were compared, and whether that is possible now.',
   );
 
+const query = z.object({
+  store: z
+    .enum(['required', 'optional'])
+    .default('required')
+    .describe(
+      "`optional`: ready also while the counters cannot be reached, as each rule's `whenUnavailable` decides then; not while the server stops.",
+    ),
+});
+
+const why = z.string().optional().describe('With `store=optional`: why it would not be ready without.');
 const unavailable = z.array(z.string()).optional().describe('Of several Redis: those that do not answer, by name.');
 
 /** Who asks while an answer is being made gets the same: making one takes milliseconds, and a pipeline could ask for a thousand at once. */
@@ -44,12 +54,15 @@ export function operateEndpoints(operable: Operable): Endpoint[] {
       path: '/readyz',
       tag: 'Operation',
       summary: 'Whether requests should come here: the counters can be reached, and the server does not stop',
+      query,
       status: 200,
-      answer: z.object({ status: z.literal('ready'), unavailable, rules }),
-      problems: [503],
-      async handle(_request, reply) {
-        const { ready: isReady, why, ...more } = await ready();
+      answer: z.object({ status: z.literal('ready'), why, unavailable, rules }),
+      problems: [400, 503],
+      async handle(request, reply) {
+        const { store } = readBody(query, request.query);
+        const { ready: isReady, stopping, why, ...more } = await ready();
         if (isReady) return reply.send({ status: 'ready', ...more });
+        if (store === 'optional' && stopping !== true) return reply.send({ status: 'ready', why, ...more });
         const problem = { ...plainProblem(503, { title: 'Not ready', ...(why === undefined ? undefined : { detail: why }) }), ...more };
         return sendProblem(reply, problem);
       },
