@@ -45,6 +45,25 @@ export function answered({ rules }: InForce, decision: Decision, plan: string | 
   return { decision, limit, plan };
 }
 
+/** What was decided together; `binding` is the one that counts, or says the same. */
+export interface Together {
+  readonly allowed: boolean;
+  readonly binding: Decision;
+  readonly decisions: readonly Decision[];
+}
+
+/** Decides checks as a group: all or nothing. One alone, as most are, needs none of what a group does. */
+export async function decidedTogether({ limiter }: InForce, checks: readonly CheckRequest[]): Promise<Together> {
+  const [only] = checks;
+  if (only !== undefined && checks.length === 1) {
+    const { rule, key, ...options } = only;
+    const decision = await limiter.check(rule, key, options);
+    return { allowed: decision.allowed, binding: decision, decisions: [decision] };
+  }
+  const group = await limiter.checkAll(checks);
+  return { allowed: group.allowed, binding: group, decisions: group.decisions };
+}
+
 /** A check as it is asked of the library: under the plan that holds for its customer. */
 export function planned(
   { planOf }: InForce,
