@@ -26,8 +26,9 @@ export async function gate(service: Service, question: GateQuestion): Promise<Ga
   if ('several' in told) return { pass: false, lacking: `several values of ${describePart(told.several)}`, rule: undefined };
   const { plan } = told;
   const checks: CheckRequest[] = [];
-  const customer = customerOf(question, inForce.rules);
-  for (const { name, key, missingKey } of matcher.match({ ...question, plan })) {
+  const { lines, hosts, headers } = question;
+  const customer = inForce.isPlain ? undefined : customerOf(question, inForce.rules);
+  for (const { name, key, missingKey } of matcher.match({ lines, hosts, headers, plan })) {
     const found = keyOf(key, question, inForce.rules);
     if ('key' in found) checks.push(planned(inForce, { rule: name, key: found.key, ...(plan !== undefined && { plan }) }, customer));
     else if ('several' in found) return { pass: false, lacking: `several values of ${describePart(found.several)}`, rule: name };

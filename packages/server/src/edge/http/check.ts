@@ -11,7 +11,8 @@ import { deciding } from './watch.js';
 
 /** A 200 tells of limits, but its own retry is nobody's: `Retry-After` stays in the body. */
 function tellLimits(reply: FastifyReply, answers: readonly Answered[]): void {
-  const { 'Retry-After': _, ...fields } = rateLimitFields(answers);
+  const fields = rateLimitFields(answers);
+  if ('Retry-After' in fields) delete fields['Retry-After'];
   reply.headers(fields).header('cache-control', 'no-store');
 }
 
