@@ -25,7 +25,7 @@ function endOf(bytes) {
 
 /**
  * Keeps this process from sleeping until it ends: else each answer of a server that is slower than its client wakes the client, which the
- * machine charges to who answers (half of all its CPU, on a virtual machine), while a quick server never waits for it.
+ * machine charges to who answers (a quarter of all its CPU, on a virtual machine), while a quick server never waits for it.
  */
 export function stayAwake() {
   setImmediate(stayAwake);
