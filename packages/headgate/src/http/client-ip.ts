@@ -32,7 +32,7 @@ export function trustProxies(config: number | readonly string[]): Trust {
   if (!Array.isArray(config)) {
     throw new ConfigError('HEADGATE_BAD_OPTION', `trustProxies: expected a number of proxies or a list of CIDRs; got ${show(config)}`);
   }
-  // Nobody by a number: asking a list about an address costs as much as all the rest.
+  // Nobody, by a number: a BlockList makes an object of each address that it is asked about.
   if (config.length === 0) return { hops: 0 };
   const addresses = new BlockList();
   for (const entry of config as readonly unknown[]) {

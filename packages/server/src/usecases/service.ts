@@ -75,7 +75,7 @@ export async function decidedTogether({ limiter }: InForce, checks: readonly Che
 export function planned({ planOf }: InForce, asked: CheckRequest, more?: Pick<Customer, 'names' | 'address'>): CheckRequest {
   const { rule, key, plan: told } = asked;
   const plan = planOf({ rule, key, plan: told, ...more });
-  // As it was, for most: objects that are taken apart and put together again are most of what a request would make here.
+  // Most stay as they are: taking them apart and putting them together again costs more than finding the plan.
   if (plan === told) return asked;
   const { plan: _, ...others } = asked;
   return plan === undefined ? others : { ...others, plan };

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify';
 
 type Level = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
-/** A request's log, made when it is first written to: hardly any request writes, and making one costs what a decision does. */
+/** A request's log, made when it is first written to: hardly any request writes. */
 export class RequestLog implements FastifyBaseLogger {
   readonly #make: () => FastifyBaseLogger;
   #made: FastifyBaseLogger | undefined;

@@ -18,8 +18,8 @@ export function watchRequests(app: FastifyInstance, watch: (arrival: Arrival) =>
     const watching = watch({ route, method: request.method, parent: contextIn(request.headers), log: request.log });
     request.watching = watching;
     reply.header('x-request-id', request.id);
-    // Also where the client has gone before the answer. Node emits it once, so that `once` would only cost.
-    reply.raw.on('close', () => watching.ended(statusOf(reply)));
+    // Also where the client has gone before the answer.
+    reply.raw.once('close', () => watching.ended(statusOf(reply)));
     done();
   });
 }
