@@ -7,13 +7,13 @@ import { join } from 'node:path';
 
 const bin = join(import.meta.dirname, '../../packages/server/bin/headgate.js');
 
-/** Never refuses: what is measured is what passes. */
+/** Never refuses, and is never full again before the next check of a key: each reads and writes a counter. */
 const rules = `version: 1
 rules:
   - name: api
     match: { path: /api/* }
     key: [apiKey]
-    limit: { tokenBucket: { capacity: 1000000000, refill: 1000000/s } }
+    limit: { tokenBucket: { capacity: 1000000, refill: 1/s } }
 `;
 
 /** CPU time of a process, all its threads, in microseconds. */

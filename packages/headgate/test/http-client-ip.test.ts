@@ -93,6 +93,8 @@ describe('X-Forwarded-For', () => {
   it('is ignored if the peer is no trusted proxy', () => {
     expect(client('6.6.6.6', { socket: '9.9.9.9' })).toBe('9.9.9.9');
     expect(client('6.6.6.6', { trust: trustProxies([]) })).toBe('10.0.0.1');
+    expect(clientAddress({ socketAddress: undefined, headers: { 'x-forwarded-for': '6.6.6.6' }, trust: trustProxies([]) })).toBeUndefined();
+    expect(trustsPeer(trustProxies([]), '10.0.0.1')).toBe(false);
     expect(client('6.6.6.6', { trust: trustProxies(0) })).toBe('10.0.0.1');
   });
 

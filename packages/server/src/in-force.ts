@@ -17,8 +17,8 @@ export interface Keeping {
 export function keepInForce({ source, limiter, metrics, logger }: Keeping): { readonly current: () => InForce; readonly stop: () => void } {
   let inForce: InForce = { ...source.rules, limiter };
 
-  function accept({ rules, planOf }: Excepted, { changed, faults, warnings }: Notice): void {
-    inForce = { rules, planOf, limiter: limiter.withRules(rules.options) };
+  function accept({ rules, planOf, isPlain }: Excepted, { changed, faults, warnings }: Notice): void {
+    inForce = { rules, planOf, isPlain, limiter: limiter.withRules(rules.options) };
     for (const fault of faults) logger.error(fault);
     for (const warning of warnings) logger.warn(warning);
     if (changed === 'exceptions') {

@@ -49,6 +49,42 @@ describe('POST /v1/check', () => {
     expect(second.headers).not.toHaveProperty('retry-after');
   });
 
+  it('answers as JSON of one form, whatever the key is called', async () => {
+    const { post } = await start({ rules });
+    for (const key of ['k', '"quoted"\\', 'line\nbreak', 'schlüssel 🔑', '{"allowed":false}', '__proto__']) {
+      const { text, json, headers } = await post('/v1/check', { rule: 'search', key });
+      expect(headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(Number(headers['content-length'])).toBe(Buffer.byteLength(text));
+      expect(text).toBe(JSON.stringify(json));
+      expect(Object.keys(json)).toEqual(['allowed', 'decision', 'decisions']);
+      expect(json).toMatchObject({ decision: { key }, decisions: [{ key }] });
+    }
+    const { text, json } = await post('/v1/check', { checks: ['free', 'search', 'minute'].map((rule) => ({ rule, key: 'k,"k"' })) });
+    expect(text).toBe(JSON.stringify(json));
+    expect(json.decision).toEqual(json.decisions[2]);
+  });
+
+  it.each(['search', 'minute', 'monthly', 'watch', 'exports', 'free'])(
+    'says of a check by %s the same alone and in a group',
+    async (rule) => {
+      const { post } = await start({ rules });
+      const other = { rule: 'hundred', key: 'other' };
+      for (const plan of [undefined, 'pro'])
+        for (let i = 0; i < 3; i += 1) {
+          const [alone, grouped] = [
+            { rule, key: `alone ${plan}`, plan },
+            { rule, key: `group ${plan}`, plan },
+          ];
+          const { json: one } = await post('/v1/check', alone);
+          const { json: group } = await post('/v1/check', { checks: [grouped, other] });
+          const { allowed, cost, limit, remaining, reason, source, degraded, shadow, wouldAllow, id } = one.decision;
+          expect(group.decisions[0]).toMatchObject({ rule, allowed, cost, limit, remaining, reason, source, degraded, shadow, wouldAllow });
+          expect('id' in group.decisions[0]).toBe(id !== undefined);
+          expect(group.allowed).toBe(one.allowed);
+        }
+    },
+  );
+
   it('decides several together: the first refuses, and the second loses nothing (case 8)', async () => {
     const { post } = await start({ rules });
     const checks = [

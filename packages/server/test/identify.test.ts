@@ -39,6 +39,12 @@ describe('a key', () => {
     expect(key(['cookie:sid'], { cookie: 'xsid=1; sid="two"; sid=3' })).toEqual({ key: 'two' });
   });
 
+  it('is what a field says that came twice with the same value', () => {
+    expect(key(['apiKey'], { 'x-api-key': ['k', ' k '] })).toEqual({ key: 'k' });
+    expect(key(['apiKey'], { 'x-api-key': 'k ' })).toEqual({ key: 'k' });
+    expect(key(['apiKey'], { 'x-api-key': [] })).toEqual({ missing: { from: 'apiKey' } });
+  });
+
   it('is none where a field came twice with different values: a client would make up one budget after the other', () => {
     expect(key(['header:x-team'], { 'x-team': ['real', 'made-up'] })).toEqual({ several: { from: 'header', name: 'x-team' } });
     expect(key(['apiKey'], { 'x-api-key': ['k', 'made-up'] })).toEqual({ several: { from: 'apiKey' } });

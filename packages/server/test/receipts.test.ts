@@ -13,7 +13,26 @@ async function receipt(): Promise<PortableReceipt> {
   return made;
 }
 
+/** Sealed under the secret above by an earlier build. */
+const sealedBefore =
+  'OVGBKR7AxrUAAAAAqGd1R5LA1NAEG_UsarZi-O5UCphjdZS5VJ3KfsUIdEnT7zoDRs-XauitZTqHGt8Op8al0M86YoamnWcLHjY8jOejuXlc4cVGElpF9zmSXvjR0al-' +
+  'bFCuXCNfdtoDot3SnWJk0v9bBdkE9Q5Amo3JyiHeH-ZLYOOezdSB8hwy4_ROypWCaJbq22JPNkkvO15x78PrhoWy_aPXaqzB0Ya2EkR9JClXsrxnieuAA3Apt4JPVTAtn' +
+  'CUTqmpYOmwqdPmMeJ6pQLnvqBvfCHOX_xUk6jQtNcx7SW7g3FSf548w9Eq0KKHn-ZQWEUTKJ_ffRKi-MWuBUyJmc4IV16xX-XxjUEyKz0Wx09Q';
+
 describe('an id', () => {
+  it('is read whichever version sealed it', () => {
+    expect(receipts(secret).open(sealedBefore)).toEqual({
+      rule: 'a',
+      key: 'customer 42',
+      limit: { kind: 'fixedWindow', limit: 5, windowUs: 3_600_000_000, from: 'epoch' },
+      taken: 1,
+      takenAt: 1_764_540_000_000_000,
+      windowEnd: 1_764_543_600_000_000,
+      degraded: false,
+      onceId: '0b2c8a4e-7d10-4b6a-9a51-3f1f5a7f2c11',
+    });
+  });
+
   it('holds all of a receipt, for every server with the secret', async () => {
     const made = await receipt();
     expect(receipts(secret).open(receipts(secret).seal(made))).toEqual(made);

@@ -32,6 +32,8 @@ export function trustProxies(config: number | readonly string[]): Trust {
   if (!Array.isArray(config)) {
     throw new ConfigError('HEADGATE_BAD_OPTION', `trustProxies: expected a number of proxies or a list of CIDRs; got ${show(config)}`);
   }
+  // Nobody, by a number: a BlockList makes an object of each address that it is asked about.
+  if (config.length === 0) return { hops: 0 };
   const addresses = new BlockList();
   for (const entry of config as readonly unknown[]) {
     const [address = '', bits, ...rest] = typeof entry === 'string' ? entry.split('/') : [];
@@ -84,6 +86,7 @@ function bare(value: string): string | undefined {
 
 /** An address with IPv4-mapped forms folded to IPv4; undefined if it is none. */
 function fold(value: string): string | undefined {
+  if (isIPv4(value)) return value;
   const address = bare(value);
   if (address === undefined || isIPv4(address)) return address;
   const groups = groupsOf(address);

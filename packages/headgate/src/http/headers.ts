@@ -34,7 +34,7 @@ export const units = (value: number): number => Math.min(largest, Math.max(0, Ma
 export const seconds = (us: number): number => Math.max(1, integer(us / 1_000_000));
 
 /** A structured field's string: names are printable ASCII, so only quotes and backslashes are escaped. */
-const text = (value: string): string => `"${value.replace(/[\\"]/g, '\\$&')}"`;
+const text = (value: string): string => (/[\\"]/.test(value) ? `"${value.replace(/[\\"]/g, '\\$&')}"` : `"${value}"`);
 
 const partition = (key: Uint8Array | undefined): string =>
   key === undefined ? '' : `;pk=:${Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('base64')}:`;

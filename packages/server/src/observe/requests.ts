@@ -66,21 +66,37 @@ export interface WatchOptions {
   readonly trace: Trace | undefined;
 }
 
+/** Most requests are only counted: without a closure for each verb, and without a list. */
+class Counted implements Watching {
+  readonly #metrics: RequestMetrics;
+  readonly #route: string | undefined;
+
+  constructor(metrics: RequestMetrics, route: string | undefined) {
+    this.#metrics = metrics;
+    this.#route = route;
+    metrics.began();
+  }
+
+  decided({ began, ended }: Deciding): void {
+    this.#metrics.decided(this.#route, ended - began);
+  }
+
+  ended(status: number): void {
+    this.#metrics.ended(this.#route, status);
+  }
+}
+
+const all = (watching: readonly Watching[]): Watching => ({
+  decided: (deciding) => watching.forEach((one) => one.decided(deciding)),
+  ended: (status) => watching.forEach((one) => one.ended(status)),
+});
+
 /** Watches requests: for metrics, for the log, for traces where they are configured. */
 export function watchRequests({ metrics, lines, trace }: WatchOptions): (arrival: Arrival) => Watching {
   return (arrival) => {
-    const { route } = arrival;
-    const others = [lines ? logged(arrival) : undefined, trace?.(arrival)];
-    metrics.began();
-    return {
-      decided(deciding) {
-        metrics.decided(route, deciding.ended - deciding.began);
-        for (const other of others) other?.decided(deciding);
-      },
-      ended(status) {
-        metrics.ended(route, status);
-        for (const other of others) other?.ended(status);
-      },
-    };
+    const counted = new Counted(metrics, arrival.route);
+    const traced = trace?.(arrival);
+    if (!lines && traced === undefined) return counted;
+    return all([counted, lines ? logged(arrival) : undefined, traced].filter((one) => one !== undefined));
   };
 }

@@ -15,6 +15,8 @@ export interface Excepted {
   readonly rules: RuleSet;
   /** The plan under which the library is to decide. */
   planOf(customer: Customer): string | undefined;
+  /** Whether nothing differs for anybody: then `planOf` asks for no more than a rule, a key and a plan. */
+  readonly isPlain: boolean;
   /** What is stored and cannot be used: each says which, and why. */
   readonly faults: readonly string[];
   /** What is allowed but may not be meant, in the rules and in what differs from them. */
@@ -121,6 +123,7 @@ export function excepting(nowMs: () => number): Excepting {
       rules: { ...set, rules, options },
       faults,
       warnings: [...set.warnings, ...stray],
+      isPlain,
       planOf(customer) {
         const told = customer.plan?.startsWith(ours) === true ? undefined : customer.plan;
         if (isPlain) return told;

@@ -56,8 +56,10 @@ const several = Symbol('several values');
 type Found = string | typeof several | undefined;
 
 function one(value: Headers[string]): Found {
-  const lines = new Set((typeof value === 'string' ? [value] : (value ?? [])).map((line) => line.trim()));
-  return lines.size > 1 ? several : [...lines][0];
+  if (typeof value === 'string') return value.trim();
+  const [first, ...others] = value ?? [];
+  const found = first?.trim();
+  return others.some((line) => line.trim() !== found) ? several : found;
 }
 
 /** HTTP/2 may split the field, and browsers send one name for several paths, the nearest first. */

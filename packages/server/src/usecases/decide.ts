@@ -1,6 +1,6 @@
-import type { CheckRequest, Decision, GroupDecision } from 'headgate';
+import type { CheckRequest, Decision } from 'headgate';
 import type { Answered } from 'headgate/http';
-import { answered, planned, type InForce, type Service } from './service.js';
+import { answered, decidedTogether, planned, type InForce, type Service, type Together } from './service.js';
 
 /** A decision with the id by which it can be taken back; absent if it took nothing. */
 export interface Identified {
@@ -40,15 +40,15 @@ function identify({ receipts }: Service, { limiter }: InForce, decision: Decisio
 const compared = ['rule', 'key', 'cost', 'allowed', 'remaining', 'retryAfterMs', 'resetAfterMs', 'reason'] as const;
 
 /** Which of a group's decisions is the binding one. Of equal ones any is. */
-const bindingOf = (group: GroupDecision): number =>
-  group.decisions.findIndex((decision) => compared.every((name) => decision[name] === group[name]));
+const bindingOf = ({ binding, decisions }: Together): number =>
+  decisions.findIndex((decision) => decision === binding || compared.every((name) => decision[name] === binding[name]));
 
 /** Checks one rule, or several as one group. */
 export async function check(service: Service, asked: readonly CheckRequest[]): Promise<CheckAnswer> {
   const inForce = service.current();
   assertKnown(inForce, asked);
   const checks = asked.map((one) => planned(inForce, one));
-  const group = await inForce.limiter.checkAll(checks);
+  const group = await decidedTogether(inForce, checks);
   const answers = group.decisions.map((decision, index) => answered(inForce, decision, checks[index]?.plan));
   service.observe(answers);
   const decisions = group.decisions.map((decision) => identify(service, inForce, decision));

@@ -4,7 +4,7 @@ import { customerOf, describePart, keyOf, type Identifiable } from '../rules/ide
 import { mostTogether } from '../rules/match-crowd.js';
 import { planOf } from '../rules/match-plan.js';
 import type { Asked } from '../rules/matcher.js';
-import { answered, planned, type Service } from './service.js';
+import { answered, decidedTogether, planned, type Service } from './service.js';
 
 /** What a gateway asks: may this pass? Under several lines or hosts the rules of each apply. */
 export interface GateQuestion extends Identifiable, Pick<Asked, 'lines' | 'hosts'> {}
@@ -26,8 +26,9 @@ export async function gate(service: Service, question: GateQuestion): Promise<Ga
   if ('several' in told) return { pass: false, lacking: `several values of ${describePart(told.several)}`, rule: undefined };
   const { plan } = told;
   const checks: CheckRequest[] = [];
-  const customer = customerOf(question, inForce.rules);
-  for (const { name, key, missingKey } of matcher.match({ ...question, plan })) {
+  const { lines, hosts, headers } = question;
+  const customer = inForce.isPlain ? undefined : customerOf(question, inForce.rules);
+  for (const { name, key, missingKey } of matcher.match({ lines, hosts, headers, plan })) {
     const found = keyOf(key, question, inForce.rules);
     if ('key' in found) checks.push(planned(inForce, { rule: name, key: found.key, ...(plan !== undefined && { plan }) }, customer));
     else if ('several' in found) return { pass: false, lacking: `several values of ${describePart(found.several)}`, rule: name };
@@ -38,7 +39,7 @@ export async function gate(service: Service, question: GateQuestion): Promise<Ga
     service.crowded({ of: matcher, rules: checks.map(({ rule }) => rule) });
     return { pass: false, matched: checks.length };
   }
-  const group = await inForce.limiter.checkAll(checks);
+  const group = await decidedTogether(inForce, checks);
   const answers = group.decisions.map((decision, index) => answered(inForce, decision, checks[index]?.plan));
   service.observe(answers);
   return { pass: group.allowed, answers };

@@ -1,4 +1,4 @@
-import type { CheckRequest, Decision, Limit, Limiter } from 'headgate';
+import type { CheckOptions, CheckRequest, Decision, Limit, Limiter } from 'headgate';
 import type { Answered } from 'headgate/http';
 import { limitInForce, type RuleSet } from '../rules/compile.js';
 import type { Customer, Excepted } from '../rules/exceptional.js';
@@ -36,6 +36,8 @@ export interface InForce {
   readonly limiter: Limiter;
   /** The plan to decide under: what is stored of a customer may differ from what the request says. */
   readonly planOf: Excepted['planOf'];
+  /** Whether the plan is what the request says, for everybody. */
+  readonly isPlain: Excepted['isPlain'];
 }
 
 /** A decision with the limit it was made under, for the header fields. */
@@ -45,12 +47,36 @@ export function answered({ rules }: InForce, decision: Decision, plan: string | 
   return { decision, limit, plan };
 }
 
+/** What was decided together; `binding` is the one that counts, or says the same. */
+export interface Together {
+  readonly allowed: boolean;
+  readonly binding: Decision;
+  readonly decisions: readonly Decision[];
+}
+
+/** What a check asks for beside its rule and key; most ask for nothing. */
+function optionsOf({ cost, plan }: CheckRequest): CheckOptions | undefined {
+  if (cost === undefined && plan === undefined) return undefined;
+  return { ...(cost === undefined ? undefined : { cost }), ...(plan === undefined ? undefined : { plan }) };
+}
+
+/** Decides checks as a group: all or nothing. One alone, as most are, needs none of what a group does. */
+export async function decidedTogether({ limiter }: InForce, checks: readonly CheckRequest[]): Promise<Together> {
+  const [only] = checks;
+  if (only !== undefined && checks.length === 1) {
+    const decision = await limiter.check(only.rule, only.key, optionsOf(only));
+    return { allowed: decision.allowed, binding: decision, decisions: [decision] };
+  }
+  const group = await limiter.checkAll(checks);
+  return { allowed: group.allowed, binding: group, decisions: group.decisions };
+}
+
 /** A check as it is asked of the library: under the plan that holds for its customer. */
-export function planned(
-  { planOf }: InForce,
-  { plan: told, ...asked }: CheckRequest,
-  more: Pick<Customer, 'names' | 'address'> = {},
-): CheckRequest {
-  const plan = planOf({ rule: asked.rule, key: asked.key, plan: told, ...more });
-  return plan === undefined ? asked : { ...asked, plan };
+export function planned({ planOf }: InForce, asked: CheckRequest, more?: Pick<Customer, 'names' | 'address'>): CheckRequest {
+  const { rule, key, plan: told } = asked;
+  const plan = planOf({ rule, key, plan: told, ...more });
+  // Most stay as they are: taking them apart and putting them together again costs more than finding the plan.
+  if (plan === told) return asked;
+  const { plan: _, ...others } = asked;
+  return plan === undefined ? others : { ...others, plan };
 }

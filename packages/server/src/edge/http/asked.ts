@@ -27,6 +27,8 @@ export function linesAsked(request: { method: string; url: string; headers: Node
   const { method, url, headers, trusted } = request;
   const given = (name: string): Set<string> => new Set(headers[name]?.filter((value) => value !== ''));
   const named = (prefix: string): Line[] => {
+    // Of most gateways one of the pairs is absent, of many both.
+    if (headers[`x-${prefix}-uri`] === undefined) return [];
     const targets = given(`x-${prefix}-uri`);
     const methods = given(`x-${prefix}-method`);
     if (methods.size === 0) methods.add(method);
@@ -46,6 +48,11 @@ export function linesAsked(request: { method: string; url: string; headers: Node
   return lines;
 }
 
+const hostFields = {
+  trusted: ['x-original-host', 'x-forwarded-host', 'host', ':authority'],
+  others: ['x-original-host', 'host', ':authority'],
+} as const;
+
 /**
  * The hosts that a request may be for: by `X-Original-Host`, of trusted peers by `X-Forwarded-Host` (a list where several proxies wrote it), and by
  * the field `Host` itself, which of a gateway that keeps it is the client's, else the gate's own. As with lines, all of them count, so that an
@@ -54,9 +61,9 @@ export function linesAsked(request: { method: string; url: string; headers: Node
  * @throws BadRequestError if the fields name more hosts than any gateway does
  */
 export function hostsAsked({ headers, trusted }: { headers: NodeJS.Dict<string[]>; trusted: boolean }): string[] {
-  const names = ['x-original-host', ...(trusted ? ['x-forwarded-host'] : []), 'host', ':authority'];
   const hosts = new Set<string>();
-  for (const name of names) for (const line of headers[name] ?? []) for (const host of line.split(',')) hosts.add(host.trim());
+  for (const name of trusted ? hostFields.trusted : hostFields.others)
+    for (const line of headers[name] ?? []) for (const host of line.split(',')) hosts.add(host.trim());
   hosts.delete('');
   if (hosts.size > mostHosts) {
     const detail = `X-Original-Host and X-Forwarded-Host name more than ${mostHosts} hosts; let the gateway overwrite them`;

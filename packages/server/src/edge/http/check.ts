@@ -11,7 +11,8 @@ import { deciding } from './watch.js';
 
 /** A 200 tells of limits, but its own retry is nobody's: `Retry-After` stays in the body. */
 function tellLimits(reply: FastifyReply, answers: readonly Answered[]): void {
-  const { 'Retry-After': _, ...fields } = rateLimitFields(answers);
+  const fields = rateLimitFields(answers);
+  if ('Retry-After' in fields) delete fields['Retry-After'];
   reply.headers(fields).header('cache-control', 'no-store');
 }
 
@@ -58,11 +59,10 @@ export const checkEndpoints = (service: Service): Endpoint[] => [
       const decide = () => check(service, checks);
       const { allowed, binding, decisions, answers } = await deciding(request, decide, (made) => made.answers);
       tellLimits(reply, answers);
-      return {
-        allowed,
-        decision: decisionJson(binding.decision, binding.id),
-        decisions: decisions.map(({ decision, id }) => decisionJson(decision, id)),
-      };
+      // Each decision is written out once, though the binding one is told twice.
+      const texts = decisions.map(({ decision, id }) => JSON.stringify(decisionJson(decision, id)));
+      reply.header('content-type', 'application/json; charset=utf-8');
+      return `{"allowed":${allowed},"decision":${texts[decisions.indexOf(binding)]},"decisions":[${texts.join(',')}]}`;
     },
   },
   {

@@ -18,6 +18,7 @@ import { openApiOf } from './openapi.js';
 import { operateEndpoints, type Operable } from './operate.js';
 import { quotasEndpoints } from './quotas.js';
 import { requestIdOf, traceIn } from './request-id.js';
+import { RequestLog } from './request-log.js';
 import { storeEndpoints, type ServedStore } from './store.js';
 import { takeBackEndpoints } from './take-back.js';
 import { watchRequests } from './watch.js';
@@ -50,8 +51,11 @@ function watchForwarded({ current }: Service, logger: Logger): (headers: Paramet
   const watches = new WeakMap<Trust, ReturnType<typeof forwardedWatch>>();
   return (headers) => {
     const { trust } = current().rules;
-    const watch = watches.get(trust) ?? forwardedWatch(trust, (message) => logger.warn(message));
-    watches.set(trust, watch);
+    let watch = watches.get(trust);
+    if (watch === undefined) {
+      watch = forwardedWatch(trust, (message) => logger.warn(message));
+      watches.set(trust, watch);
+    }
     watch(headers);
   };
 }
@@ -91,7 +95,8 @@ function serverOf(endpoints: readonly Endpoint[], { bounds, logger, watch, isSto
     // Fastify's own way would take any text.
     requestIdHeader: false,
     genReqId: ({ headers }) => requestIdOf(headers),
-    childLoggerFactory: (parent, ...[bindings, options, { headers }]) => parent.child({ ...bindings, ...traceIn(headers) }, options),
+    childLoggerFactory: (parent, ...[bindings, options, { headers }]) =>
+      new RequestLog(() => parent.child({ ...bindings, ...traceIn(headers) }, options)),
     return503OnClosing: false,
     // A key may be called anything; bodies are read field by field, by schemas.
     onProtoPoisoning: 'ignore',

@@ -3,14 +3,20 @@ import type { Decision } from 'headgate';
 import type { Arrival, Watching } from '../../observe/requests.js';
 import { contextIn } from './request-id.js';
 
-const watched = new WeakMap<FastifyRequest, Watching>();
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is told of it. */
+    watching: Watching | undefined;
+  }
+}
 
 /** Tells of each request when it comes and when it is over, however it ends, and sends its id back. */
 export function watchRequests(app: FastifyInstance, watch: (arrival: Arrival) => Watching): void {
+  app.decorateRequest('watching', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     const { url: route } = request.routeOptions;
     const watching = watch({ route, method: request.method, parent: contextIn(request.headers), log: request.log });
-    watched.set(request, watching);
+    request.watching = watching;
     reply.header('x-request-id', request.id);
     // Also where the client has gone before the answer.
     reply.raw.once('close', () => watching.ended(statusOf(reply)));
@@ -32,6 +38,6 @@ export async function deciding<T>(
   const began = performance.now();
   const answer = await decide();
   const ended = performance.now();
-  watched.get(request)?.decided({ decisions: made(answer).map(({ decision }) => decision), began, ended });
+  request.watching?.decided({ decisions: made(answer).map(({ decision }) => decision), began, ended });
   return answer;
 }
