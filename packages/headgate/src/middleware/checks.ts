@@ -1,10 +1,14 @@
-import type { CheckRequest } from '../index.js';
+import type { CheckOptions } from '../index.js';
 import { checkCountWhen } from './options.js';
+import { after, afterAll, type Soon } from './soon.js';
 import type { AskedCheck, CountWhen, Given, RateLimitOptions } from './types.js';
 
 /** A check as the limiter takes it, and which outcomes keep what it takes. */
-export interface Chosen<Name extends string> {
-  readonly check: CheckRequest<Name>;
+export interface Chosen<Name extends string, Plan extends string> {
+  readonly rule: Name;
+  readonly key: string;
+  /** Undefined where there are none: they cost more to look through than the decision. */
+  readonly options: CheckOptions<Plan> | undefined;
   readonly countWhen: CountWhen;
 }
 
@@ -15,43 +19,57 @@ export class NoKey extends Error {
   }
 }
 
-const given = <Value, Req>(value: Given<Value, Req>, request: Req): Value | Promise<Value> =>
-  typeof value === 'function' ? (value as (request: Req) => Value | Promise<Value>)(request) : value;
+const given = <Value, Req>(value: Given<Value, Req>, request: Req): Soon<Value> =>
+  typeof value === 'function' ? (value as (request: Req) => Soon<Value>)(request) : value;
 
-/** Chooses the checks of a request. */
+/** Chooses the checks of a request: at once, where the user's functions answer at once. */
 export function chooser<Name extends string, Plan extends string, Req>(
   options: RateLimitOptions<Name, Plan, Req>,
-): (request: Req, address: () => Promise<string>) => Promise<Chosen<Name>[]> {
+): (request: Req, address: () => Soon<string>) => Soon<readonly Chosen<Name, Plan>[]> {
   const { countWhen: byDefault = 'always' } = options;
 
-  async function asked(request: Req): Promise<readonly AskedCheck<Name, Plan>[]> {
-    if (options.checks !== undefined) return given(options.checks, request);
-    const { rule, key, cost, plan } = options;
-    const chosenPlan = plan === undefined ? undefined : await given<Plan | undefined, Req>(plan, request);
-    return [
-      {
-        rule: await given<Name, Req>(rule, request),
-        ...(key === undefined ? undefined : { key: await given(key, request) }),
-        ...(cost === undefined ? undefined : { cost: await given(cost, request) }),
-        ...(chosenPlan === undefined ? undefined : { plan: chosenPlan }),
-      },
-    ];
+  function chosen({ countWhen = byDefault, ...check }: AskedCheck<Name, Plan>, address: string | undefined): Chosen<Name, Plan> {
+    checkCountWhen(countWhen);
+    const { rule, key: own, ...rest } = check;
+    const key = 'key' in check ? own : address;
+    if (key === undefined || (key as unknown) === null || key === '') throw new NoKey(`for the rule ${JSON.stringify(rule)}`);
+    return { rule, key, options: Object.keys(rest).length === 0 ? undefined : rest, countWhen };
   }
 
-  const { rule } = options;
-  if (typeof rule === 'string' && !('key' in options) && options.cost === undefined && options.plan === undefined) {
+  /** The address is looked for only where a check counts by it. */
+  const chooseAll = (asked: readonly AskedCheck<Name, Plan>[], address: () => Soon<string>): Soon<readonly Chosen<Name, Plan>[]> =>
+    after(asked.every((check) => 'key' in check) ? undefined : address(), (found) => asked.map((check) => chosen(check, found)));
+
+  if (options.checks !== undefined) {
+    const { checks } = options;
+    return (request, address) => after(given(checks, request), (asked) => chooseAll(asked, address));
+  }
+
+  const { rule, key, cost, plan } = options;
+  if (typeof rule === 'string' && !('key' in options) && cost === undefined && plan === undefined) {
     // What most ask for: one rule, by the client's address.
-    return async (_request, address) => [{ check: { rule, key: await address() }, countWhen: byDefault }];
+    return (_request, address) => after(address(), (found) => [{ rule, key: found, options: undefined, countWhen: byDefault }]);
   }
 
-  return async (request, address) => {
-    const chosen: Chosen<Name>[] = [];
-    for (const { countWhen = byDefault, ...check } of await asked(request)) {
-      checkCountWhen(countWhen);
-      const key: unknown = 'key' in check ? check.key : await address();
-      if (key === undefined || key === null || key === '') throw new NoKey(`for the rule ${JSON.stringify(check.rule)}`);
-      chosen.push({ check: { ...check, key: key as string }, countWhen });
-    }
-    return chosen;
-  };
+  return (request, address) =>
+    afterAll(
+      [
+        given<Name, Req>(rule, request),
+        key === undefined ? undefined : given(key, request),
+        cost === undefined ? undefined : given(cost, request),
+        plan === undefined ? undefined : given<Plan | undefined, Req>(plan, request),
+      ] as const,
+      ([chosenRule, chosenKey, chosenCost, chosenPlan]) =>
+        chooseAll(
+          [
+            {
+              rule: chosenRule as Name,
+              ...(key === undefined ? undefined : { key: chosenKey as string }),
+              ...(cost === undefined ? undefined : { cost: chosenCost as number }),
+              ...(chosenPlan === undefined ? undefined : { plan: chosenPlan as Plan }),
+            },
+          ],
+          address,
+        ),
+    );
 }

@@ -16,8 +16,10 @@ function counts(countWhen: CountWhen, ending: Ending): boolean {
   return succeeded(ending) === (countWhen === 'success');
 }
 
+type Action = (ending: Ending) => Promise<unknown> | undefined;
+
 /** What is done with a decision when the response has ended; undefined if nothing ever is. */
-function actionOf(limiter: Limiter, { decision, countWhen }: Taken): ((ending: Ending) => Promise<unknown> | undefined) | undefined {
+function actionOf(limiter: Limiter, { decision, countWhen }: Taken): Action | undefined {
   switch (limitOf(decision).kind) {
     case 'concurrency':
       return () => limiter.release(decision);
@@ -38,12 +40,19 @@ function actionOf(limiter: Limiter, { decision, countWhen }: Taken): ((ending: E
 /** What is to be called once when the response has ended; undefined if there is nothing to do then. Never throws. */
 export function atTheEnd(
   limiter: Limiter,
-  taken: readonly Taken[],
+  taken: Iterable<Taken>,
   warn: (message: string) => void,
 ): ((ending: Ending) => void) | undefined {
-  const actions = taken.map((one) => actionOf(limiter, one)).filter((action) => action !== undefined);
-  if (actions.length === 0) return undefined;
-  const failed = (error: unknown): void => warn(`counting by outcome failed, so the request counts: ${String(error)}`);
+  // Most have nothing to do at the end, and so not even a list of it.
+  let actions: Action[] | undefined;
+  for (const one of taken) {
+    const action = actionOf(limiter, one);
+    if (action !== undefined) (actions ??= []).push(action);
+  }
+  return actions === undefined ? undefined : once(actions, (error) => warn(`counting by outcome failed, so the request counts: ${String(error)}`));
+}
+
+function once(actions: readonly Action[], failed: (error: unknown) => void): (ending: Ending) => void {
   let ended = false;
   return (ending) => {
     if (ended) return;
