@@ -65,17 +65,34 @@ function parametersOf(limit: Limit): string | undefined {
   }
 }
 
-const rendered = new WeakMap<Limit, string>();
+/** What never changes in the members of a limit. */
+interface Rendered {
+  readonly name: string;
+  /** The name as a structured field's string. */
+  readonly quoted: string;
+  /** The member of `RateLimit-Policy`, without what is said of a key; undefined for unlimited rules. */
+  readonly policy: string | undefined;
+}
+
+/** Under the name it had last: almost every limit has only one. */
+const rendered = new WeakMap<Limit, Rendered>();
+
+function renderedOf(name: string, limit: Limit): Rendered {
+  const known = rendered.get(limit);
+  if (known?.name === name) return known;
+  const [quoted, parameters] = [text(name), parametersOf(limit)];
+  const made = { name, quoted, policy: parameters === undefined ? undefined : quoted + parameters };
+  rendered.set(limit, made);
+  return made;
+}
 
 const unit = (limit: Limit, quotaUnit: string | undefined): string =>
   quotaUnit === undefined || limit.kind === 'concurrency' ? '' : `;qu=${text(quotaUnit)}`;
 
 /** A member of `RateLimit-Policy`; undefined for unlimited rules. */
 export function policyMember({ name, limit, partitionKey, quotaUnit }: Policy): string | undefined {
-  const parameters = rendered.get(limit) ?? parametersOf(limit);
-  if (parameters === undefined) return undefined;
-  rendered.set(limit, parameters);
-  return text(name) + parameters + unit(limit, quotaUnit) + partition(partitionKey);
+  const { policy } = renderedOf(name, limit);
+  return policy === undefined ? undefined : policy + unit(limit, quotaUnit) + partition(partitionKey);
 }
 
 /** Throws unless it is legal text of a structured field: one bad name would make clients ignore the whole field (RFC 9651). */
@@ -152,10 +169,10 @@ export const hasNumbers = ({ decision, limit }: Answered): boolean =>
 
 /** A member of `RateLimit`, with its `t` as the draft means it. */
 export function stateMember(answered: Answered, effective = effectiveWindow): string | undefined {
-  const { decision, partitionKey } = answered;
+  const { decision, limit, partitionKey } = answered;
   if (!hasNumbers(answered)) return undefined;
   const t = effective(answered);
-  return `${text(decision.rule)};r=${units(decision.remaining)}${t === undefined ? '' : `;t=${t}`}${partition(partitionKey)}`;
+  return `${renderedOf(decision.rule, limit).quoted};r=${units(decision.remaining)}${t === undefined ? '' : `;t=${t}`}${partition(partitionKey)}`;
 }
 
 /** Of two decisions, whether the first binds more. */

@@ -1,7 +1,7 @@
 import { checkAtOnce } from '../at-once.js';
 import { inputError, show } from '../errors.js';
 import { problem, problemContentType, problemOf, rateLimitFields, type Problem } from '../http/index.js';
-import type { Decision, Limiter } from '../index.js';
+import type { Limiter } from '../index.js';
 import { addressKeys, type Seen } from './address.js';
 import { chooser, NoKey, type Chosen } from './checks.js';
 import { atTheEnd } from './counting.js';
@@ -69,13 +69,6 @@ function refuseWithoutKey<Name extends string>(error: unknown): Verdict<Name> {
   return { info: undefined, refusal: refusalOf<Name>(detail, {}), ended: undefined };
 }
 
-function* takenBy(chosen: readonly Chosen<string, string>[], decisions: readonly Decision[]) {
-  for (const [index, { countWhen }] of chosen.entries()) {
-    const decision = decisions[index];
-    if (decision !== undefined) yield { decision, countWhen };
-  }
-}
-
 /**
  * Makes what all frameworks share: chooses rules and keys, decides, renders fields and refusals, counts by outcome, warns.
  *
@@ -109,7 +102,7 @@ export function rateLimiting<Name extends string, Plan extends string, Req exten
     remember(request, { by: limiting, info, telling });
     const refused = problemOf(decisions);
     if (refused !== undefined) return { info, refusal: refusalOf(refused, limiting.fields(request), info), ended: undefined };
-    return { info, refusal: undefined, ended: atTheEnd(limiter, takenBy(chosen, decisions), warn) };
+    return { info, refusal: undefined, ended: atTheEnd(limiter, { checks: chosen, decisions }, warn) };
   }
 
   function decideChosen(request: Req, chosen: readonly Chosen<Name, Plan>[]): Soon<Verdict<Name> | undefined> {

@@ -1,12 +1,6 @@
 import { limitOf, type Decision, type Limiter } from '../index.js';
 import type { CountWhen, Ending } from './types.js';
 
-/** A decision, and which outcomes keep what it took. */
-export interface Taken {
-  readonly decision: Decision;
-  readonly countWhen: CountWhen;
-}
-
 const succeeded = ({ status, aborted }: Ending): boolean => !aborted && status < 400;
 
 function counts(countWhen: CountWhen, ending: Ending): boolean {
@@ -19,7 +13,7 @@ function counts(countWhen: CountWhen, ending: Ending): boolean {
 type Action = (ending: Ending) => Promise<unknown> | undefined;
 
 /** What is done with a decision when the response has ended; undefined if nothing ever is. */
-function actionOf(limiter: Limiter, { decision, countWhen }: Taken): Action | undefined {
+function actionOf(limiter: Limiter, decision: Decision, countWhen: CountWhen): Action | undefined {
   switch (limitOf(decision).kind) {
     case 'concurrency':
       return () => limiter.release(decision);
@@ -40,16 +34,18 @@ function actionOf(limiter: Limiter, { decision, countWhen }: Taken): Action | un
 /** What is to be called once when the response has ended; undefined if there is nothing to do then. Never throws. */
 export function atTheEnd(
   limiter: Limiter,
-  taken: Iterable<Taken>,
+  { checks, decisions }: { readonly checks: readonly { readonly countWhen: CountWhen }[]; readonly decisions: readonly Decision[] },
   warn: (message: string) => void,
 ): ((ending: Ending) => void) | undefined {
   // Most have nothing to do at the end, and so not even a list of it.
   let actions: Action[] | undefined;
-  for (const one of taken) {
-    const action = actionOf(limiter, one);
+  checks.forEach(({ countWhen }, index) => {
+    const decision = decisions[index];
+    const action = decision === undefined ? undefined : actionOf(limiter, decision, countWhen);
     if (action !== undefined) (actions ??= []).push(action);
-  }
-  return actions === undefined ? undefined : once(actions, (error) => warn(`counting by outcome failed, so the request counts: ${String(error)}`));
+  });
+  const failed = (error: unknown): void => warn(`counting by outcome failed, so the request counts: ${String(error)}`);
+  return actions && once(actions, failed);
 }
 
 function once(actions: readonly Action[], failed: (error: unknown) => void): (ending: Ending) => void {

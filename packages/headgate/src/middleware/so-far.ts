@@ -42,11 +42,11 @@ function answeredOf(decision: Decision, { partitionKeyOf, quotaUnits }: Telling)
 }
 
 /** What was answered about a request by then: several middlewares of one request fill the same fields. */
-export function answeredBy(request: object): readonly Answered[] {
-  const answers: Answered[] = [];
-  for (let entry = (request as Marked)[soFar]; entry !== undefined; entry = entry.before) {
-    const { info, telling } = entry;
-    answers.unshift(...info.decisions.map((decision) => answeredOf(decision, telling)));
-  }
-  return answers;
+export const answeredBy = (request: object): readonly Answered[] => answersOf((request as Marked)[soFar]);
+
+function answersOf(entry: SoFar | undefined): readonly Answered[] {
+  if (entry === undefined) return [];
+  const { info, telling, before } = entry;
+  const own = info.decisions.map((decision) => answeredOf(decision, telling));
+  return before === undefined ? own : [...answersOf(before), ...own];
 }
