@@ -10,27 +10,18 @@ export type HeaderFormat = 'draft-11' | 'draft-8' | 'draft-7' | 'draft-6' | 'x-r
 
 type Fields = Record<string, string>;
 
-function policyOfAnswer({ decision, limit, partitionKey, quotaUnit }: Answered): string | undefined {
-  const name = decision.rule;
-  if (partitionKey === undefined && quotaUnit === undefined) return policyMember({ name, limit });
-  return policyMember({
-    name,
-    limit,
-    ...(partitionKey === undefined ? undefined : { partitionKey }),
-    ...(quotaUnit === undefined ? undefined : { quotaUnit }),
-  });
-}
+const policyOfAnswer = (answered: Answered): string | undefined => policyMember(answered.decision.rule, answered.limit, answered);
 
 /** Of those that are told. */
 function policies(shown: readonly Answered[]): Fields {
-  const field = list(shown.map(policyOfAnswer));
+  const field = list(shown, policyOfAnswer);
   return field === undefined ? {} : { 'RateLimit-Policy': field };
 }
 
 const writers: Readonly<Record<HeaderFormat, (answers: readonly Answered[]) => Fields>> = {
   'draft-11': (answers) => {
     const shown = told(answers);
-    const states = list(shown.map((answered) => stateMember(answered)));
+    const states = list(shown, stateMember);
     const fields = policies(shown);
     if (states !== undefined) fields['RateLimit'] = states;
     return fields;

@@ -52,7 +52,7 @@ export function addressKeys<Req>(options: Options<Req>, warn: (message: string) 
     return key;
   }
 
-  if (own !== undefined) return (request) => after(own(request), keyOf);
+  if (own !== undefined) return (request) => after(own(request), keyOf, undefined);
   const trustsNobody = 'hops' in trust && trust.hops === 0;
   return (_request, { headers, socketAddress }) => {
     watchForwarded(headers);

@@ -1,4 +1,5 @@
 import type { CheckOptions } from '../index.js';
+import type { Seen } from './address.js';
 import { checkCountWhen } from './options.js';
 import { after, afterAll, type Soon } from './soon.js';
 import type { AskedCheck, CountWhen, Given, RateLimitOptions } from './types.js';
@@ -22,13 +23,19 @@ export class NoKey extends Error {
 const given = <Value, Req>(value: Given<Value, Req>, request: Req): Soon<Value> =>
   typeof value === 'function' ? (value as (request: Req) => Soon<Value>)(request) : value;
 
-/** Chooses the checks of a request: at once, where the user's functions answer at once. */
+/**
+ * Chooses the checks of a request: at once, where the user's functions answer at once.
+ *
+ * @param addressOf - asked only where a check counts by the client's address
+ */
 export function chooser<Name extends string, Plan extends string, Req>(
   options: RateLimitOptions<Name, Plan, Req>,
-): (request: Req, address: () => Soon<string>) => Soon<readonly Chosen<Name, Plan>[]> {
+  addressOf: (request: Req, seen: Seen) => Soon<string>,
+): (request: Req, seen: Seen) => Soon<readonly Chosen<Name, Plan>[]> {
+  type Asked = readonly AskedCheck<Name, Plan>[];
   const { countWhen: byDefault = 'always' } = options;
 
-  function chosen({ countWhen = byDefault, ...check }: AskedCheck<Name, Plan>, address: string | undefined): Chosen<Name, Plan> {
+  function chosenOf({ countWhen = byDefault, ...check }: AskedCheck<Name, Plan>, address: string | undefined): Chosen<Name, Plan> {
     checkCountWhen(countWhen);
     const { rule, key: own, ...rest } = check;
     const key = 'key' in check ? own : address;
@@ -36,22 +43,28 @@ export function chooser<Name extends string, Plan extends string, Req>(
     return { rule, key, options: Object.keys(rest).length === 0 ? undefined : rest, countWhen };
   }
 
-  /** The address is looked for only where a check counts by it. */
-  const chooseAll = (asked: readonly AskedCheck<Name, Plan>[], address: () => Soon<string>): Soon<readonly Chosen<Name, Plan>[]> =>
-    after(asked.every((check) => 'key' in check) ? undefined : address(), (found) => asked.map((check) => chosen(check, found)));
+  function chooseAll(asked: Asked, { request, seen }: { request: Req; seen: Seen }): Soon<readonly Chosen<Name, Plan>[]> {
+    const address = asked.every((check) => 'key' in check) ? undefined : addressOf(request, seen);
+    return after<string | undefined, readonly Chosen<Name, Plan>[], Asked>(
+      address,
+      (found, checks) => checks.map((check) => chosenOf(check, found)),
+      asked,
+    );
+  }
 
   if (options.checks !== undefined) {
     const { checks } = options;
-    return (request, address) => after(given(checks, request), (asked) => chooseAll(asked, address));
+    return (request, seen) => after(given(checks, request), chooseAll, { request, seen });
   }
 
   const { rule, key, cost, plan } = options;
   if (typeof rule === 'string' && !('key' in options) && cost === undefined && plan === undefined) {
     // What most ask for: one rule, by the client's address.
-    return (_request, address) => after(address(), (found) => [{ rule, key: found, options: undefined, countWhen: byDefault }]);
+    const byAddress = (found: string) => [{ rule, key: found, options: undefined, countWhen: byDefault }];
+    return (request, seen) => after(addressOf(request, seen), byAddress, undefined);
   }
 
-  return (request, address) =>
+  return (request, seen) =>
     afterAll(
       [
         given<Name, Req>(rule, request),
@@ -59,7 +72,7 @@ export function chooser<Name extends string, Plan extends string, Req>(
         cost === undefined ? undefined : given(cost, request),
         plan === undefined ? undefined : given<Plan | undefined, Req>(plan, request),
       ] as const,
-      ([chosenRule, chosenKey, chosenCost, chosenPlan]) =>
+      ([chosenRule, chosenKey, chosenCost, chosenPlan], context) =>
         chooseAll(
           [
             {
@@ -69,7 +82,8 @@ export function chooser<Name extends string, Plan extends string, Req>(
               ...(chosenPlan === undefined ? undefined : { plan: chosenPlan as Plan }),
             },
           ],
-          address,
+          context,
         ),
+      { request, seen },
     );
 }

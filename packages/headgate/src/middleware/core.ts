@@ -1,13 +1,12 @@
 import { checkAtOnce } from '../at-once.js';
-import { inputError, show } from '../errors.js';
 import { problem, problemContentType, problemOf, rateLimitFields, type Problem } from '../http/index.js';
-import type { Limiter } from '../index.js';
+import type { Decision, GroupDecision } from '../index.js';
 import { addressKeys, type Seen } from './address.js';
 import { chooser, NoKey, type Chosen } from './checks.js';
 import { atTheEnd } from './counting.js';
 import { checkOptions, readTelling } from './options.js';
 import { after, orElse, type Soon } from './soon.js';
-import { answeredBy, infoBy, remember } from './so-far.js';
+import { Info } from './so-far.js';
 import type { Ending, RateLimitInfo, RateLimitOptions, Refusal } from './types.js';
 import { warner, watchLimiters } from './warnings.js';
 
@@ -32,21 +31,6 @@ export interface RateLimiting<Name extends string, Req> {
   fields(request: Req): Readonly<Record<string, string>>;
   /** What was decided about a request; undefined if nothing was. */
   of(request: Req): RateLimitInfo<Name> | undefined;
-}
-
-type Asked<Name extends string> = Omit<RateLimitInfo<Name>, 'settle'>;
-
-function withSettle<Name extends string>(limiter: Limiter<Name>, { decision, decisions }: Asked<Name>): RateLimitInfo<Name> {
-  return {
-    decision,
-    decisions,
-    async settle(rule, actual) {
-      const decision = decisions.find((one) => one.rule === rule);
-      if (decision !== undefined) return limiter.settle(decision, actual);
-      const known = decisions.map((one) => show(one.rule)).join(', ');
-      throw inputError('HEADGATE_BAD_CALL', `settle: this request was checked under ${known}; got ${show(rule)}`);
-    },
-  };
 }
 
 function refusalOf<Name extends string>(
@@ -79,59 +63,50 @@ export function rateLimiting<Name extends string, Plan extends string, Req exten
   options: RateLimitOptions<Name, Plan, Req>,
   framework: { readonly seen: (request: Req) => Seen; readonly options: readonly string[] },
 ): RateLimiting<Name, Req> {
+  type AllChosen = readonly Chosen<Name, Plan>[];
   checkOptions(options, framework.options);
   const { limiter, skip } = options;
   const warn = warner(limiter, options.onWarning);
   const telling = readTelling(options);
-  const addressKey = addressKeys(options, warn);
-  const choose = chooser(options);
+  const choose = chooser(options, addressKeys(options, warn));
   const check = checkAtOnce<Name>(limiter);
   const watchLimiter = watchLimiters(limiter, warn);
+  const decider = { limiter, telling };
 
-  function ask(chosen: readonly Chosen<Name, Plan>[]): Soon<Asked<Name>> {
+  function ask(chosen: AllChosen): Soon<Decision<Name> | GroupDecision<Name>> {
     const [first] = chosen;
-    if (first !== undefined && chosen.length === 1)
-      return after(check(first.rule, first.key, first.options), (decision) => ({ decision, decisions: [decision] }));
-    const checks = chosen.map(({ rule, key, options }) => ({ ...options, rule, key }));
-    return limiter.checkAll(checks).then((decision) => ({ decision, decisions: decision.decisions }));
+    if (first !== undefined && chosen.length === 1) return check(first.rule, first.key, first.options);
+    return limiter.checkAll(chosen.map(({ rule, key, options }) => ({ ...options, rule, key })));
   }
 
-  function judge(request: Req, chosen: readonly Chosen<Name, Plan>[], asked: Asked<Name>): Verdict<Name> {
-    const info = withSettle(limiter, asked);
+  function judge(answer: Decision<Name> | GroupDecision<Name>, { request, chosen }: { request: Req; chosen: AllChosen }): Verdict<Name> {
+    const info = new Info(request, answer, decider);
     const { decisions } = info;
-    remember(request, { by: limiting, info, telling });
     const refused = problemOf(decisions);
-    if (refused !== undefined) return { info, refusal: refusalOf(refused, limiting.fields(request), info), ended: undefined };
+    if (refused !== undefined) return { info, refusal: refusalOf(refused, fields(request), info), ended: undefined };
     return { info, refusal: undefined, ended: atTheEnd(limiter, { checks: chosen, decisions }, warn) };
   }
 
-  function decideChosen(request: Req, chosen: readonly Chosen<Name, Plan>[]): Soon<Verdict<Name> | undefined> {
+  function decideChosen(chosen: AllChosen, request: Req): Soon<Verdict<Name> | undefined> {
     if (chosen.length === 0) return undefined;
     watchLimiter();
-    return after(
-      orElse(() => ask(chosen), asNoKey),
-      (asked) => judge(request, chosen, asked),
-    );
+    return after(orElse(ask, asNoKey, chosen), judge, { request, chosen });
   }
 
-  function decideUnskipped(request: Req): Soon<Verdict<Name> | undefined> {
-    // Taken before anything is awaited: a client that leaves takes its address along.
-    const seen = framework.seen(request);
-    return after(
-      choose(request, () => addressKey(request, seen)),
-      (chosen) => decideChosen(request, chosen),
-    );
-  }
+  // What is seen is taken before anything is awaited: a client that leaves takes its address along.
+  const decideAsked = (request: Req): Soon<Verdict<Name> | undefined> =>
+    after(choose(request, framework.seen(request)), decideChosen, request);
 
-  const decideOrThrow = (request: Req): Soon<Verdict<Name> | undefined> =>
+  const decideUnskipped =
     skip === undefined
-      ? decideUnskipped(request)
-      : after(skip(request), (skipped) => (skipped ? undefined : decideUnskipped(request)));
+      ? decideAsked
+      : (request: Req) => after(skip(request), (skipped, request: Req) => (skipped ? undefined : decideAsked(request)), request);
 
-  const limiting: RateLimiting<Name, Req> = {
-    decide: (request) => orElse(() => decideOrThrow(request), refuseWithoutKey<Name>),
-    fields: (request) => rateLimitFields(answeredBy(request), telling.formats),
-    of: (request) => infoBy(request, limiting) as RateLimitInfo<Name> | undefined,
+  const fields = (request: Req): Readonly<Record<string, string>> => rateLimitFields(Info.answersOf(request), telling.formats);
+
+  return {
+    decide: (request) => orElse(decideUnskipped, refuseWithoutKey<Name>, request),
+    fields,
+    of: (request) => Info.of(request, decider),
   };
-  return limiting;
 }

@@ -39,16 +39,16 @@ export function atTheEnd(
 ): ((ending: Ending) => void) | undefined {
   // Most have nothing to do at the end, and so not even a list of it.
   let actions: Action[] | undefined;
-  checks.forEach(({ countWhen }, index) => {
-    const decision = decisions[index];
-    const action = decision === undefined ? undefined : actionOf(limiter, decision, countWhen);
+  for (let index = 0; index < decisions.length; index += 1) {
+    const [decision, check] = [decisions[index], checks[index]];
+    const action = decision === undefined || check === undefined ? undefined : actionOf(limiter, decision, check.countWhen);
     if (action !== undefined) (actions ??= []).push(action);
-  });
-  const failed = (error: unknown): void => warn(`counting by outcome failed, so the request counts: ${String(error)}`);
-  return actions && once(actions, failed);
+  }
+  return actions && once(actions, warn);
 }
 
-function once(actions: readonly Action[], failed: (error: unknown) => void): (ending: Ending) => void {
+function once(actions: readonly Action[], warn: (message: string) => void): (ending: Ending) => void {
+  const failed = (error: unknown): void => warn(`counting by outcome failed, so the request counts: ${String(error)}`);
   let ended = false;
   return (ending) => {
     if (ended) return;

@@ -1,32 +1,63 @@
+import { inputError, show } from '../errors.js';
 import type { Answered } from '../http/index.js';
-import { limitOf, type Decision } from '../index.js';
+import { limitOf, type Decision, type GroupDecision, type Limiter, type Settlement } from '../index.js';
 import type { Telling } from './options.js';
 import type { RateLimitInfo } from './types.js';
 
-/** What one middleware has decided about a request, and what others decided before. */
-interface SoFar {
-  /** The middleware. */
-  readonly by: object;
-  readonly info: RateLimitInfo;
+/** The middleware that decided. */
+interface Decider<Name extends string> {
+  readonly limiter: Limiter<Name>;
   readonly telling: Telling;
-  readonly before: SoFar | undefined;
 }
 
 /** On the request itself: a WeakMap of all requests costs more than deciding, and the garbage collector again as much. */
-const soFar = Symbol('headgate');
+const latest = Symbol('headgate');
 
-type Marked = { [soFar]?: SoFar };
+type Marked = { [latest]?: Info<string> };
 
-/** Keeps what a middleware decided about a request. */
-export function remember(request: object, { by, info, telling }: Omit<SoFar, 'before'>): void {
-  (request as Marked)[soFar] = { by, info, telling, before: (request as Marked)[soFar] };
-}
+/** What was decided about a request, and, for header fields, what other middlewares had decided before. */
+export class Info<Name extends string> implements RateLimitInfo<Name> {
+  readonly decision: Decision<Name>;
+  readonly decisions: readonly Decision<Name>[];
+  readonly #by: Decider<Name>;
+  readonly #before: Info<string> | undefined;
 
-/** What a middleware decided about a request last; undefined if nothing. */
-export function infoBy(request: object, by: object): RateLimitInfo | undefined {
-  let entry = (request as Marked)[soFar];
-  while (entry !== undefined && entry.by !== by) entry = entry.before;
-  return entry?.info;
+  /** Keeps itself on the request. */
+  constructor(request: object, answer: Decision<Name> | GroupDecision<Name>, by: Decider<Name>) {
+    this.decision = answer;
+    this.decisions = 'decisions' in answer ? answer.decisions : [answer];
+    this.#by = by;
+    this.#before = (request as Marked)[latest];
+    (request as Marked)[latest] = this as unknown as Info<string>;
+  }
+
+  /** Made when it is asked for, which few do; works by itself, too. */
+  get settle(): (rule: Name, actual: number) => Promise<Settlement> {
+    return async (rule, actual) => {
+      const decision = this.decisions.find((one) => one.rule === rule);
+      if (decision !== undefined) return this.#by.limiter.settle(decision, actual);
+      const known = this.decisions.map((one) => show(one.rule)).join(', ');
+      throw inputError('HEADGATE_BAD_CALL', `settle: this request was checked under ${known}; got ${show(rule)}`);
+    };
+  }
+
+  /** What a middleware decided about a request last; undefined if nothing. */
+  static of<Name extends string>(request: object, by: Decider<Name>): Info<Name> | undefined {
+    let info = (request as Marked)[latest] as unknown as Info<Name> | undefined;
+    while (info !== undefined && info.#by !== by) info = info.#before as unknown as Info<Name> | undefined;
+    return info;
+  }
+
+  /** What was answered about a request by then: several middlewares of one request fill the same fields. */
+  static answersOf(request: object): readonly Answered[] {
+    const info = (request as Marked)[latest];
+    return info === undefined ? [] : info.#answers();
+  }
+
+  #answers(): readonly Answered[] {
+    const own = this.decisions.map((decision) => answeredOf(decision, this.#by.telling));
+    return this.#before === undefined ? own : [...this.#before.#answers(), ...own];
+  }
 }
 
 function answeredOf(decision: Decision, { partitionKeyOf, quotaUnits }: Telling): Answered {
@@ -39,14 +70,4 @@ function answeredOf(decision: Decision, { partitionKeyOf, quotaUnits }: Telling)
     ...(partitionKeyOf === undefined ? undefined : { partitionKey: partitionKeyOf(decision.key) }),
     ...(quotaUnit === undefined ? undefined : { quotaUnit }),
   };
-}
-
-/** What was answered about a request by then: several middlewares of one request fill the same fields. */
-export const answeredBy = (request: object): readonly Answered[] => answersOf((request as Marked)[soFar]);
-
-function answersOf(entry: SoFar | undefined): readonly Answered[] {
-  if (entry === undefined) return [];
-  const { info, telling, before } = entry;
-  const own = info.decisions.map((decision) => answeredOf(decision, telling));
-  return before === undefined ? own : [...answersOf(before), ...own];
 }

@@ -5,23 +5,30 @@ export function isPending<T>(value: Soon<T>): value is PromiseLike<T> {
   return typeof (value as PromiseLike<T> | null | undefined)?.then === 'function';
 }
 
-/** Goes on with a value: in the same turn if it is there. */
-export function after<A, B>(value: Soon<A>, on: (value: A) => Soon<B>): Soon<B> {
-  return isPending(value) ? value.then(on) : on(value);
+const later = <A, B, Context>(value: PromiseLike<A>, on: (value: A, context: Context) => Soon<B>, context: Context): PromiseLike<B> =>
+  value.then((there) => on(there, context));
+
+/**
+ * Goes on with a value, in the same turn if it is there. What else is needed is handed on as `context`: a closure would be made for each
+ * request, though few of them wait.
+ */
+export function after<A, B, Context>(value: Soon<A>, on: (value: A, context: Context) => Soon<B>, context: Context): Soon<B> {
+  return isPending(value) ? later(value, on, context) : on(value, context);
 }
 
 /** The same of several. */
-export function afterAll<A extends readonly unknown[], B>(
+export function afterAll<A extends readonly unknown[], B, Context>(
   values: { readonly [Index in keyof A]: Soon<A[Index]> },
-  on: (values: A) => Soon<B>,
+  on: (values: A, context: Context) => Soon<B>,
+  context: Context,
 ): Soon<B> {
-  return values.some(isPending) ? Promise.all(values).then((all) => on(all as unknown as A)) : on(values as unknown as A);
+  return values.some(isPending) ? later(Promise.all(values) as unknown as Promise<A>, on, context) : on(values as unknown as A, context);
 }
 
 /** Carries on where an attempt fails, now or later. */
-export function orElse<T>(attempt: () => Soon<T>, otherwise: (error: unknown) => T): Soon<T> {
+export function orElse<A, T>(attempt: (asked: A) => Soon<T>, otherwise: (error: unknown) => T, asked: A): Soon<T> {
   try {
-    const made = attempt();
+    const made = attempt(asked);
     return isPending(made) ? made.then(undefined, otherwise) : made;
   } catch (error) {
     return otherwise(error);
