@@ -43,10 +43,10 @@ const privateAddress = /^(10\.|127\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|100\.(
 
 /**
  * Notices that every client has the same address, which then is a proxy's: a thousand requests from one private address, of more than one
- * user agent.
+ * user agent; undefined is one that nobody looked at.
  */
-export function watchAddresses(warn: (message: string) => void): (address: string, userAgent: string) => void {
-  let first: { address: string; userAgent: string; isPrivate: boolean } | undefined;
+export function watchAddresses(warn: (message: string) => void): (address: string, userAgent: string | undefined) => void {
+  let first: { address: string; userAgent: string | undefined; isPrivate: boolean } | undefined;
   let severalAgents = false;
   let seen = 0;
   let known = false;
@@ -54,7 +54,7 @@ export function watchAddresses(warn: (message: string) => void): (address: strin
     if (known) return;
     first ??= { address, userAgent, isPrivate: privateAddress.test(address) };
     seen += 1;
-    severalAgents ||= userAgent !== first.userAgent;
+    severalAgents ||= userAgent !== undefined && userAgent !== first.userAgent;
     const same = address === first.address && first.isPrivate;
     if (same && (seen < enough || !severalAgents)) return;
     known = true;
