@@ -1,7 +1,7 @@
 import type { CheckOptions } from '../index.js';
 import type { Seen } from './address.js';
 import { checkCountWhen } from './options.js';
-import { after, afterAll, type Soon } from './soon.js';
+import { after, isPending, type Soon } from './soon.js';
 import type { AskedCheck, CountWhen, Given, RateLimitOptions } from './types.js';
 
 /** A check as the limiter takes it, and which outcomes keep what it takes. */
@@ -22,6 +22,19 @@ export class NoKey extends Error {
 
 const given = <Value, Req>(value: Given<Value, Req>, request: Req): Soon<Value> =>
   typeof value === 'function' ? (value as (request: Req) => Soon<Value>)(request) : value;
+
+/** What one after another has for a request: together, one that throws would leave the promise of another unheard. */
+function allGiven<Values extends readonly unknown[], Req>(
+  values: { readonly [Index in keyof Values]: Given<Values[Index], Req> },
+  request: Req,
+  found: readonly unknown[] = [],
+): Soon<Values> {
+  if (found.length === values.length) return found as Values;
+  const value = given<unknown, Req>(values[found.length], request);
+  return isPending(value)
+    ? value.then((there) => allGiven<Values, Req>(values, request, [...found, there]))
+    : allGiven<Values, Req>(values, request, [...found, value]);
+}
 
 /**
  * Chooses the checks of a request: at once, where the user's functions answer at once.
@@ -64,26 +77,17 @@ export function chooser<Name extends string, Plan extends string, Req>(
     return (request, seen) => after(addressOf(request, seen), byAddress, undefined);
   }
 
-  return (request, seen) =>
-    afterAll(
-      [
-        given<Name, Req>(rule, request),
-        key === undefined ? undefined : given(key, request),
-        cost === undefined ? undefined : given(cost, request),
-        plan === undefined ? undefined : given<Plan | undefined, Req>(plan, request),
-      ] as const,
-      ([chosenRule, chosenKey, chosenCost, chosenPlan], context) =>
-        chooseAll(
-          [
-            {
-              rule: chosenRule as Name,
-              ...(key === undefined ? undefined : { key: chosenKey as string }),
-              ...(cost === undefined ? undefined : { cost: chosenCost as number }),
-              ...(chosenPlan === undefined ? undefined : { plan: chosenPlan as Plan }),
-            },
-          ],
-          context,
-        ),
-      { request, seen },
-    );
+  type Functions = readonly [plan: Plan | undefined, rule: Name, key: string | undefined, cost: number | undefined];
+
+  function chooseOne([chosenPlan, chosenRule, chosenKey, chosenCost]: Functions, context: { request: Req; seen: Seen }) {
+    const check = {
+      rule: chosenRule,
+      ...(key === undefined ? undefined : { key: chosenKey as string }),
+      ...(cost === undefined ? undefined : { cost: chosenCost as number }),
+      ...(chosenPlan === undefined ? undefined : { plan: chosenPlan }),
+    };
+    return chooseAll([check], context);
+  }
+
+  return (request, seen) => after(allGiven<Functions, Req>([plan, rule, key, cost], request), chooseOne, { request, seen });
 }

@@ -16,15 +16,6 @@ export function after<A, B, Context>(value: Soon<A>, on: (value: A, context: Con
   return isPending(value) ? later(value, on, context) : on(value, context);
 }
 
-/** The same of several. */
-export function afterAll<A extends readonly unknown[], B, Context>(
-  values: { readonly [Index in keyof A]: Soon<A[Index]> },
-  on: (values: A, context: Context) => Soon<B>,
-  context: Context,
-): Soon<B> {
-  return values.some(isPending) ? later(Promise.all(values) as unknown as Promise<A>, on, context) : on(values as unknown as A, context);
-}
-
 /** Carries on where an attempt fails, now or later. */
 export function orElse<A, T>(attempt: (asked: A) => Soon<T>, otherwise: (error: unknown) => T, asked: A): Soon<T> {
   try {
