@@ -1,7 +1,7 @@
 import type { CheckOptions } from '../index.js';
 import type { Seen } from './address.js';
 import { checkCountWhen } from './options.js';
-import { after, isPending, type Soon } from './soon.js';
+import { after, type Soon } from './soon.js';
 import type { AskedCheck, CountWhen, Given, RateLimitOptions } from './types.js';
 
 /** A check as the limiter takes it, and which outcomes keep what it takes. */
@@ -31,9 +31,7 @@ function allGiven<Values extends readonly unknown[], Req>(
 ): Soon<Values> {
   if (found.length === values.length) return found as Values;
   const value = given<unknown, Req>(values[found.length], request);
-  return isPending(value)
-    ? value.then((there) => allGiven<Values, Req>(values, request, [...found, there]))
-    : allGiven<Values, Req>(values, request, [...found, value]);
+  return after(value, (there) => allGiven<Values, Req>(values, request, [...found, there]), undefined);
 }
 
 /**

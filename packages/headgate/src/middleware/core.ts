@@ -80,7 +80,7 @@ export function rateLimiting<Name extends string, Plan extends string, Req exten
   }
 
   function judge(answer: Decision<Name> | GroupDecision<Name>, { request, chosen }: { request: Req; chosen: AllChosen }): Verdict<Name> {
-    const info = new Info(request, answer, decider);
+    const info = new Info(request, answer, decider) as unknown as RateLimitInfo<Name>;
     const { decisions } = info;
     const refused = problemOf(decisions);
     if (refused !== undefined) return { info, refusal: refusalOf(refused, fields(request), info), ended: undefined };
@@ -107,6 +107,6 @@ export function rateLimiting<Name extends string, Plan extends string, Req exten
   return {
     decide: (request) => orElse(decideUnskipped, refuseWithoutKey<Name>, request),
     fields,
-    of: (request) => Info.of(request, decider),
+    of: (request) => Info.of(request, decider) as RateLimitInfo<Name> | undefined,
   };
 }

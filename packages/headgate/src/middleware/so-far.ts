@@ -1,38 +1,38 @@
 import { inputError, show } from '../errors.js';
 import type { Answered } from '../http/index.js';
-import { limitOf, type Decision, type GroupDecision, type Limiter, type Settlement } from '../index.js';
+import { limitOf, type Decision, type GroupDecision, type Limiter } from '../index.js';
 import type { Telling } from './options.js';
 import type { RateLimitInfo } from './types.js';
 
 /** The middleware that decided. */
-interface Decider<Name extends string> {
-  readonly limiter: Limiter<Name>;
+interface Decider {
+  readonly limiter: Limiter;
   readonly telling: Telling;
 }
 
 /** On the request itself: a WeakMap of all requests costs more than deciding, and the garbage collector again as much. */
 const latest = Symbol('headgate');
 
-type Marked = { [latest]?: Info<string> };
+type Marked = { [latest]?: Info };
 
 /** What was decided about a request, and, for header fields, what other middlewares had decided before. */
-export class Info<Name extends string> implements RateLimitInfo<Name> {
-  readonly decision: Decision<Name>;
-  readonly decisions: readonly Decision<Name>[];
-  readonly #by: Decider<Name>;
-  readonly #before: Info<string> | undefined;
+export class Info implements RateLimitInfo {
+  readonly decision: Decision;
+  readonly decisions: readonly Decision[];
+  readonly #by: Decider;
+  readonly #before: Info | undefined;
 
   /** Keeps itself on the request. */
-  constructor(request: object, answer: Decision<Name> | GroupDecision<Name>, by: Decider<Name>) {
+  constructor(request: object, answer: Decision | GroupDecision, by: Decider) {
     this.decision = answer;
     this.decisions = 'decisions' in answer ? answer.decisions : [answer];
     this.#by = by;
     this.#before = (request as Marked)[latest];
-    (request as Marked)[latest] = this as unknown as Info<string>;
+    (request as Marked)[latest] = this;
   }
 
-  /** Made when it is asked for, which few do; works by itself, too. */
-  get settle(): (rule: Name, actual: number) => Promise<Settlement> {
+  /** Made when it is asked for, so that it works when it is taken out, too: one for each request costs as much as all of the decision. */
+  get settle(): RateLimitInfo['settle'] {
     return async (rule, actual) => {
       const decision = this.decisions.find((one) => one.rule === rule);
       if (decision !== undefined) return this.#by.limiter.settle(decision, actual);
@@ -42,9 +42,9 @@ export class Info<Name extends string> implements RateLimitInfo<Name> {
   }
 
   /** What a middleware decided about a request last; undefined if nothing. */
-  static of<Name extends string>(request: object, by: Decider<Name>): Info<Name> | undefined {
-    let info = (request as Marked)[latest] as unknown as Info<Name> | undefined;
-    while (info !== undefined && info.#by !== by) info = info.#before as unknown as Info<Name> | undefined;
+  static of(request: object, by: Decider): Info | undefined {
+    let info = (request as Marked)[latest];
+    while (info !== undefined && info.#by !== by) info = info.#before;
     return info;
   }
 

@@ -1,12 +1,12 @@
 import type { Soon } from '../at-once.js';
 
-/** Whether it is yet to come. What users' functions answer may be any thenable. */
+/** Whether it is yet to come. What users' functions answer may be any thenable: only `Promise.resolve` makes something of it that can be built on. */
 export function isPending<T>(value: Soon<T>): value is PromiseLike<T> {
   return typeof (value as PromiseLike<T> | null | undefined)?.then === 'function';
 }
 
 const later = <A, B, Context>(value: PromiseLike<A>, on: (value: A, context: Context) => Soon<B>, context: Context): PromiseLike<B> =>
-  value.then((there) => on(there, context));
+  Promise.resolve(value).then((there) => on(there, context));
 
 /**
  * Goes on with a value, in the same turn if it is there. What else is needed is handed on as `context`: a closure would be made for each
@@ -20,7 +20,7 @@ export function after<A, B, Context>(value: Soon<A>, on: (value: A, context: Con
 export function orElse<A, T>(attempt: (asked: A) => Soon<T>, otherwise: (error: unknown) => T, asked: A): Soon<T> {
   try {
     const made = attempt(asked);
-    return isPending(made) ? made.then(undefined, otherwise) : made;
+    return isPending(made) ? Promise.resolve(made).catch(otherwise) : made;
   } catch (error) {
     return otherwise(error);
   }

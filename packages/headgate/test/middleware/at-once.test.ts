@@ -88,6 +88,15 @@ describe.each(Object.entries(stores))('a store that answers %s', (when, store) =
     }
   });
 
+  it('waits for a thenable that is no promise', async () => {
+    const key = () => ({ then: (resolve: (key: string) => void) => resolve('ada') }) as unknown as Promise<string>;
+    const skip = () => ({ then: (resolve: (skips: boolean) => void) => resolve(false) }) as unknown as Promise<boolean>;
+    const { port } = await expressApp({ key, skip });
+    const statuses = [];
+    for (let i = 0; i < 3; i += 1) statuses.push((await send(port)).status);
+    expect(statuses).toEqual([200, 200, 429]);
+  });
+
   it('makes the same error of a function that throws and of one that rejects', async () => {
     const fail = (): never => {
       throw new Error('of the key');
