@@ -71,7 +71,7 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
   const limiting = rateLimiting<Name, Plan, Req>(options, { seen: seenByNode, options: ['onRefused'] });
 
   /** Sets what is told and answers a refusal; true if the request goes on. */
-  function settle(verdict: Verdict<Name> | undefined, context: { request: Req; response: ServerResponse; next: Next }): boolean {
+  function respond(verdict: Verdict<Name> | undefined, context: { request: Req; response: ServerResponse; next: Next }): boolean {
     if (verdict === undefined) return true;
     const { request, response, next } = context;
     const { info, refusal, ended } = verdict;
@@ -93,10 +93,10 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
     try {
       const verdict = limiting.decide(request);
       if (isPending(verdict)) {
-        verdict.then((decided) => settle(decided, { request, response, next }) && next()).then(undefined, next);
+        verdict.then((decided) => respond(decided, { request, response, next }) && next()).then(undefined, next);
         return;
       }
-      goesOn = settle(verdict, { request, response, next });
+      goesOn = respond(verdict, { request, response, next });
     } catch (error) {
       next(error);
       return;

@@ -72,7 +72,7 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
   const limiting = rateLimiting<Name, Plan, Req>(options, { seen: ({ raw }) => seenByNode(raw), options: ['onRefused'] });
 
   /** Sets what is told and answers a refusal; undefined if the request goes on, else a promise of its answer. */
-  function settle(verdict: Verdict<Name> | undefined, request: Req, reply: HookReply): Promise<unknown> | undefined {
+  function respond(verdict: Verdict<Name> | undefined, request: Req, reply: HookReply): Promise<unknown> | undefined {
     if (verdict === undefined) return undefined;
     const { info, refusal, ended } = verdict;
     (request as { rateLimit?: RateLimitInfo | undefined }).rateLimit = info;
@@ -88,8 +88,8 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
 
   function handle(request: Req, reply: HookReply, done?: () => void): Promise<unknown> | undefined {
     const verdict = limiting.decide(request);
-    if (isPending(verdict)) return Promise.resolve(verdict).then((decided) => settle(decided, request, reply));
-    const answer = settle(verdict, request, reply);
+    if (isPending(verdict)) return Promise.resolve(verdict).then((decided) => respond(decided, request, reply));
+    const answer = respond(verdict, request, reply);
     if (answer === undefined) done?.();
     return answer;
   }
