@@ -1,3 +1,4 @@
+import { keepAtOnce, type Soon } from './at-once.js';
 import { tellDecision } from './channels.js';
 import type { Clock } from './clock.js';
 import { Decided } from './decided.js';
@@ -89,10 +90,10 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
   }
 
   /** The path of most requests: no more promises and objects than it needs. */
-  function decideOne(asked: Asked, dry = false): Promise<Decided<Name>> {
-    if (!isCounted(asked)) return Promise.resolve(told(decided(asked, unlimitedOutcome, withoutStore()), dry));
+  function decideOne(asked: Asked, dry = false): Soon<Decided<Name>> {
+    if (!isCounted(asked)) return told(decided(asked, unlimitedOutcome, withoutStore()), dry);
     const known = store.checkNow?.(asked, dry);
-    return known === undefined ? askOne(asked, dry) : Promise.resolve(told(decided(asked, known, known), dry));
+    return known === undefined ? askOne(asked, dry) : told(decided(asked, known, known), dry);
   }
 
   function askOne(check: Check, dry: boolean): Promise<Decided<Name>> {
@@ -180,12 +181,16 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
     }
   }
 
+  function checkAtOnce(rule: Name, key: string, options?: CheckOptions): Soon<Decided<Name>> {
+    assertOpen();
+    return decideOne(makeCheck(findRule(rules, rule), key, options));
+  }
+
   const limiter: Limiter<Name> = {
     rules: Object.freeze([...rules.keys()]) as readonly Name[],
     check(rule: Name, key: string, options?: CheckOptions) {
       try {
-        assertOpen();
-        return decideOne(makeCheck(findRule(rules, rule), key, options));
+        return Promise.resolve(checkAtOnce(rule, key, options));
       } catch (error) {
         return Promise.reject(error);
       }
@@ -279,5 +284,6 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
       await store.close();
     },
   };
+  keepAtOnce<Name>(limiter.check, checkAtOnce);
   return limiter;
 }

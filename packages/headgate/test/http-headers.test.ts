@@ -183,6 +183,18 @@ describe('RateLimit', () => {
     expect(rateLimitHeader(apart)).not.toContain('key42');
   });
 
+  it('tells each of several names of one limit', () => {
+    const told = ['a', 'b "c"', 'a'].map((rule) => [
+      policyHeader([policyOf(rule, login)]),
+      rateLimitHeader([{ decision: decision({ rule, remaining: 3, resetAfterMs: 9000 }), limit: login }]),
+    ]);
+    const [a, b] = [
+      ['"a";q=5;w=60', '"a";r=3;t=9'],
+      [String.raw`"b \"c\"";q=5;w=60`, String.raw`"b \"c\"";r=3;t=9`],
+    ];
+    expect(told).toEqual([a, b, a]);
+  });
+
   it('stays within the integers of structured fields', () => {
     expect(state({ remaining: 1e18, resetAfterMs: 1e24 }, login)).toEqual({
       name: 'search',

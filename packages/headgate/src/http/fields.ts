@@ -10,30 +10,23 @@ export type HeaderFormat = 'draft-11' | 'draft-8' | 'draft-7' | 'draft-6' | 'x-r
 
 type Fields = Record<string, string>;
 
-function policyOfAnswer({ decision, limit, partitionKey, quotaUnit }: Answered): string | undefined {
-  const name = decision.rule;
-  if (partitionKey === undefined && quotaUnit === undefined) return policyMember({ name, limit });
-  return policyMember({
-    name,
-    limit,
-    ...(partitionKey === undefined ? undefined : { partitionKey }),
-    ...(quotaUnit === undefined ? undefined : { quotaUnit }),
-  });
-}
+const policyOfAnswer = (answered: Answered): string | undefined => policyMember(answered.decision.rule, answered.limit, answered);
 
-function policies(answers: readonly Answered[]): Fields {
-  const field = list(told(answers).map(policyOfAnswer));
+/** Of those that are told. */
+function policies(shown: readonly Answered[]): Fields {
+  const field = list(shown, policyOfAnswer);
   return field === undefined ? {} : { 'RateLimit-Policy': field };
 }
 
 const writers: Readonly<Record<HeaderFormat, (answers: readonly Answered[]) => Fields>> = {
   'draft-11': (answers) => {
-    const states = list(told(answers).map((answered) => stateMember(answered)));
-    const fields = policies(answers);
+    const shown = told(answers);
+    const states = list(shown, stateMember);
+    const fields = policies(shown);
     if (states !== undefined) fields['RateLimit'] = states;
     return fields;
   },
-  'draft-8': (answers) => ({ ...policies(answers), ...draft8(answers) }),
+  'draft-8': (answers) => ({ ...policies(told(answers)), ...draft8(answers) }),
   'draft-7': (answers) => draft7(answers, policyOfAnswer),
   'draft-6': (answers) => draft6(answers, policyOfAnswer),
   'x-ratelimit': (answers) => xRateLimit(answers, 'seconds'),
@@ -88,9 +81,11 @@ export function headerFormats(given: HeaderFormat | readonly HeaderFormat[]): re
  * ```
  */
 export function rateLimitFields(answers: readonly Answered[], formats: readonly HeaderFormat[] = ['draft-11']): Record<string, string> {
-  const fields: Fields = {};
-  const wait = retryAfter(answers.map(({ decision }) => decision));
-  if (wait !== undefined) fields['Retry-After'] = wait;
+  const wait = answers.every(({ decision }) => decision.allowed) ? undefined : retryAfter(answers.map(({ decision }) => decision));
+  const [format] = formats;
+  // What most requests are answered: no object but the one that is handed out.
+  if (wait === undefined && format !== undefined && formats.length === 1) return writers[format](answers);
+  const fields: Fields = wait === undefined ? {} : { 'Retry-After': wait };
   for (const format of formats) Object.assign(fields, writers[format](answers));
   return fields;
 }

@@ -65,17 +65,34 @@ function parametersOf(limit: Limit): string | undefined {
   }
 }
 
-const rendered = new WeakMap<Limit, string>();
+/** What never changes in the members of a limit. */
+interface Rendered {
+  readonly name: string;
+  /** The name as a structured field's string. */
+  readonly quoted: string;
+  /** The member of `RateLimit-Policy`, without what is said of a key; undefined for unlimited rules. */
+  readonly policy: string | undefined;
+}
+
+/** Under the name it had last: almost every limit has only one. */
+const rendered = new WeakMap<Limit, Rendered>();
+
+function renderedOf(name: string, limit: Limit): Rendered {
+  const known = rendered.get(limit);
+  if (known?.name === name) return known;
+  const [quoted, parameters] = [text(name), parametersOf(limit)];
+  const made = { name, quoted, policy: parameters === undefined ? undefined : quoted + parameters };
+  rendered.set(limit, made);
+  return made;
+}
 
 const unit = (limit: Limit, quotaUnit: string | undefined): string =>
   quotaUnit === undefined || limit.kind === 'concurrency' ? '' : `;qu=${text(quotaUnit)}`;
 
 /** A member of `RateLimit-Policy`; undefined for unlimited rules. */
-export function policyMember({ name, limit, partitionKey, quotaUnit }: Policy): string | undefined {
-  const parameters = rendered.get(limit) ?? parametersOf(limit);
-  if (parameters === undefined) return undefined;
-  rendered.set(limit, parameters);
-  return text(name) + parameters + unit(limit, quotaUnit) + partition(partitionKey);
+export function policyMember(name: string, limit: Limit, { partitionKey, quotaUnit }: Omit<Policy, 'name'>): string | undefined {
+  const { policy } = renderedOf(name, limit);
+  return policy === undefined ? undefined : policy + unit(limit, quotaUnit) + partition(partitionKey);
 }
 
 /** Throws unless it is legal text of a structured field: one bad name would make clients ignore the whole field (RFC 9651). */
@@ -104,12 +121,13 @@ export function policyOf(name: string, limit: Limit, options: Pick<Policy, 'part
   return Object.freeze({ name, limit, ...options });
 }
 
-/** Members of a structured list, each once; undefined if there are none. */
-export const list = (members: readonly (string | undefined)[]): string | undefined => {
-  if (members.length === 1) return members[0];
-  const distinct = [...new Set(members)].filter((member) => member !== undefined);
+/** A structured list of what has members, each once; undefined if there are none. */
+export function list<T>(all: readonly T[], memberOf: (one: T) => string | undefined): string | undefined {
+  const [only] = all;
+  if (only !== undefined && all.length === 1) return memberOf(only);
+  const distinct = [...new Set(all.map(memberOf))].filter((member) => member !== undefined);
   return distinct.length === 0 ? undefined : distinct.join(', ');
-};
+}
 
 /**
  * The value of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11, section 3): for each limit its quota `q` in units and
@@ -127,7 +145,7 @@ export const list = (members: readonly (string | undefined)[]): string | undefin
  * ```
  */
 export function policyHeader(policies: readonly Policy[]): string | undefined {
-  return list(policies.map(policyMember));
+  return list(policies, (policy) => policyMember(policy.name, policy.limit, policy));
 }
 
 /**
@@ -151,11 +169,14 @@ export const hasNumbers = ({ decision, limit }: Answered): boolean =>
   limit.kind !== 'unlimited' && !decision.degraded && decision.reason !== 'store-unavailable';
 
 /** A member of `RateLimit`, with its `t` as the draft means it. */
-export function stateMember(answered: Answered, effective = effectiveWindow): string | undefined {
-  const { decision, partitionKey } = answered;
+export const stateMember = (answered: Answered): string | undefined => memberWith(answered, effectiveWindow);
+
+/** The same with another `t`. */
+export function memberWith(answered: Answered, effective: (answered: Answered) => number | undefined): string | undefined {
+  const { decision, limit, partitionKey } = answered;
   if (!hasNumbers(answered)) return undefined;
   const t = effective(answered);
-  return `${text(decision.rule)};r=${units(decision.remaining)}${t === undefined ? '' : `;t=${t}`}${partition(partitionKey)}`;
+  return `${renderedOf(decision.rule, limit).quoted};r=${units(decision.remaining)}${t === undefined ? '' : `;t=${t}`}${partition(partitionKey)}`;
 }
 
 /** Of two decisions, whether the first binds more. */
@@ -195,7 +216,7 @@ export function told(answers: readonly Answered[]): readonly Answered[] {
  * ```
  */
 export function rateLimitHeader(answers: readonly Answered[]): string | undefined {
-  return list(told(answers).map((answered) => stateMember(answered)));
+  return list(told(answers), stateMember);
 }
 
 /** One decision, a group's, or several: as a list. */

@@ -1,4 +1,4 @@
-import { hasNumbers, isStricter, list, seconds, stateMember, told, units, type Answered } from './headers.js';
+import { hasNumbers, isStricter, list, memberWith, seconds, told, units, type Answered } from './headers.js';
 
 type Fields = Record<string, string>;
 
@@ -27,12 +27,10 @@ function bindingOf(answers: readonly Answered[]): Answered | undefined {
 
 /** `RateLimit-Policy` before names: `100;w=60`. The window is required, so limits without one are left out. */
 function namelessPolicies(answers: readonly Answered[], parametersOf: (answered: Answered) => string | undefined): Fields {
-  const policies = list(
-    told(answers).map((answered) => {
-      const [, quota, window] = /;q=(\d+);w=(\d+)/.exec(parametersOf(answered) ?? '') ?? [];
-      return quota === undefined || window === undefined ? undefined : `${quota};w=${window}`;
-    }),
-  );
+  const policies = list(told(answers), (answered) => {
+    const [, quota, window] = /;q=(\d+);w=(\d+)/.exec(parametersOf(answered) ?? '') ?? [];
+    return quota === undefined || window === undefined ? undefined : `${quota};w=${window}`;
+  });
   return policies === undefined ? {} : { 'RateLimit-Policy': policies };
 }
 
@@ -63,7 +61,7 @@ export function draft7(answers: readonly Answered[], parametersOf: (answered: An
 
 /** draft-ietf-httpapi-ratelimit-headers-08: names and lists as now, but `t` is the time until the reset. */
 export function draft8(answers: readonly Answered[]): Fields {
-  const states = list(told(answers).map((answered) => stateMember(answered, resetSeconds)));
+  const states = list(told(answers), (answered) => memberWith(answered, resetSeconds));
   return states === undefined ? {} : { RateLimit: states };
 }
 

@@ -1,17 +1,19 @@
-import { inputError, show } from '../errors.js';
-import { problem, problemContentType, problemOf, rateLimitFields, type Answered, type Problem } from '../http/index.js';
-import { limitOf, type CheckRequest, type Decision, type Limiter } from '../index.js';
+import { checkAtOnce } from '../at-once.js';
+import { problem, problemContentType, problemOf, rateLimitFields, type Problem } from '../http/index.js';
+import type { Decision, GroupDecision } from '../index.js';
 import { addressKeys, type Seen } from './address.js';
 import { chooser, NoKey, type Chosen } from './checks.js';
 import { atTheEnd } from './counting.js';
-import { checkOptions, readTelling, type Telling } from './options.js';
+import { checkOptions, readTelling } from './options.js';
+import { after, orElse, type Soon } from './soon.js';
+import { Info } from './so-far.js';
 import type { Ending, RateLimitInfo, RateLimitOptions, Refusal } from './types.js';
 import { warner, watchLimiters } from './warnings.js';
 
 /** What became of a request. */
 export interface Verdict<Name extends string> {
-  /** Fields that the response tells the limits in: of all that was decided about the request by then. */
-  fields(): Readonly<Record<string, string>>;
+  /** What was decided; undefined where the request lacks its key. */
+  readonly info: RateLimitInfo<Name> | undefined;
   /** Undefined if the request may pass. */
   readonly refusal: Refusal<Name> | undefined;
   /** To be called when the response has ended, if there is something to do then. */
@@ -20,62 +22,15 @@ export interface Verdict<Name extends string> {
 
 /** Rate limiting without a framework. */
 export interface RateLimiting<Name extends string, Req> {
-  /** Decides about a request; undefined if it is skipped. Rejects with what the user's functions throw. */
-  decide(request: Req): Promise<Verdict<Name> | undefined>;
+  /**
+   * Decides about a request, in the same turn if nothing has to be waited for; undefined if it is skipped. Throws or rejects with what the
+   * user's functions throw.
+   */
+  decide(request: Req): Soon<Verdict<Name> | undefined>;
+  /** Fields that the response tells the limits in: of all that was decided about the request by then. */
+  fields(request: Req): Readonly<Record<string, string>>;
   /** What was decided about a request; undefined if nothing was. */
   of(request: Req): RateLimitInfo<Name> | undefined;
-}
-
-/** What was answered about each request so far: several middlewares of one request fill the same fields. */
-const answeredSoFar = new WeakMap<object, readonly Answered[]>();
-
-function tell(request: object, decisions: readonly Decision[], { partitionKeyOf, quotaUnits }: Telling): void {
-  const own = decisions.map((decision): Answered => {
-    const quotaUnit = quotaUnits[decision.rule];
-    if (partitionKeyOf === undefined && quotaUnit === undefined) return { decision, limit: limitOf(decision) };
-    return {
-      decision,
-      limit: limitOf(decision),
-      ...(partitionKeyOf === undefined ? undefined : { partitionKey: partitionKeyOf(decision.key) }),
-      ...(quotaUnit === undefined ? undefined : { quotaUnit }),
-    };
-  });
-  const before = answeredSoFar.get(request);
-  answeredSoFar.set(request, before === undefined ? own : [...before, ...own]);
-}
-
-/** What has but a rule and a key is asked without options: a rest of it costs more than the decision. */
-function checkOne<Name extends string>(limiter: Limiter<Name>, check: CheckRequest<Name>): Promise<Decision<Name>> {
-  if (Object.keys(check).length === 2) return limiter.check(check.rule, check.key);
-  const { rule, key, ...options } = check;
-  return limiter.check(rule, key, options);
-}
-
-async function ask<Name extends string>(
-  limiter: Limiter<Name>,
-  chosen: readonly Chosen<Name>[],
-): Promise<Omit<RateLimitInfo<Name>, 'settle'>> {
-  const [first] = chosen;
-  if (first === undefined || chosen.length > 1) {
-    const group = await limiter.checkAll(chosen.map(({ check }) => check));
-    return { decision: group, decisions: group.decisions };
-  }
-  const decision = await checkOne(limiter, first.check);
-  return { decision, decisions: [decision] };
-}
-
-function withSettle<Name extends string>(limiter: Limiter<Name>, asked: Omit<RateLimitInfo<Name>, 'settle'>): RateLimitInfo<Name> {
-  const { decision, decisions } = asked;
-  return {
-    decision,
-    decisions,
-    async settle(rule, actual) {
-      const decision = asked.decisions.find((one) => one.rule === rule);
-      if (decision !== undefined) return limiter.settle(decision, actual);
-      const known = asked.decisions.map((one) => show(one.rule)).join(', ');
-      throw inputError('HEADGATE_BAD_CALL', `settle: this request was checked under ${known}; got ${show(rule)}`);
-    },
-  };
 }
 
 function refusalOf<Name extends string>(
@@ -92,6 +47,12 @@ function asNoKey(error: unknown): never {
   throw (error as { code?: unknown }).code === 'HEADGATE_BAD_KEY' ? new NoKey('that can be used: it is text') : error;
 }
 
+function refuseWithoutKey<Name extends string>(error: unknown): Verdict<Name> {
+  if (!(error instanceof NoKey)) throw error;
+  const detail = problem({ status: 400, title: 'Bad request', detail: error.message });
+  return { info: undefined, refusal: refusalOf<Name>(detail, {}), ended: undefined };
+}
+
 /**
  * Makes what all frameworks share: chooses rules and keys, decides, renders fields and refusals, counts by outcome, warns.
  *
@@ -102,45 +63,50 @@ export function rateLimiting<Name extends string, Plan extends string, Req exten
   options: RateLimitOptions<Name, Plan, Req>,
   framework: { readonly seen: (request: Req) => Seen; readonly options: readonly string[] },
 ): RateLimiting<Name, Req> {
+  type AllChosen = readonly Chosen<Name, Plan>[];
   checkOptions(options, framework.options);
   const { limiter, skip } = options;
   const warn = warner(limiter, options.onWarning);
   const telling = readTelling(options);
-  const addressKey = addressKeys(options, warn);
-  const choose = chooser(options);
-  const infos = new WeakMap<Req, RateLimitInfo<Name>>();
+  const choose = chooser(options, addressKeys(options, warn));
+  const check = checkAtOnce<Name>(limiter);
+  const watchLimiter = watchLimiters(limiter, warn);
+  const decider = { limiter, telling };
 
-  async function decide(request: Req): Promise<Verdict<Name> | undefined> {
-    if (skip !== undefined && (await skip(request))) return undefined;
-    // Taken before anything is awaited: a client that leaves takes its address along.
-    const seen = framework.seen(request);
-    const chosen = await choose(request, () => addressKey(request, seen));
-    if (chosen.length === 0) return undefined;
-    watchLimiters(limiter, warn);
-    const info = withSettle(limiter, await ask(limiter, chosen).catch(asNoKey));
-    infos.set(request, info);
-    const { decisions } = info;
-    tell(request, decisions, telling);
-    const fields = (): Record<string, string> => rateLimitFields(answeredSoFar.get(request) ?? [], telling.formats);
-    const refused = problemOf(decisions);
-    if (refused !== undefined) return { fields, refusal: refusalOf(refused, fields(), info), ended: undefined };
-    const taken = chosen.flatMap(({ countWhen }, index) => {
-      const decision = decisions[index];
-      return decision === undefined ? [] : [{ decision, countWhen }];
-    });
-    return { fields, refusal: undefined, ended: atTheEnd(limiter, taken, warn) };
+  function ask(chosen: AllChosen): Soon<Decision<Name> | GroupDecision<Name>> {
+    const [first] = chosen;
+    if (first !== undefined && chosen.length === 1) return check(first.rule, first.key, first.options);
+    return limiter.checkAll(chosen.map(({ rule, key, options }) => ({ ...options, rule, key })));
   }
 
+  function judge(answer: Decision<Name> | GroupDecision<Name>, { request, chosen }: { request: Req; chosen: AllChosen }): Verdict<Name> {
+    const info = new Info(request, answer, decider) as unknown as RateLimitInfo<Name>;
+    const { decisions } = info;
+    const refused = problemOf(decisions);
+    if (refused !== undefined) return { info, refusal: refusalOf(refused, fields(request), info), ended: undefined };
+    return { info, refusal: undefined, ended: atTheEnd(limiter, { checks: chosen, decisions }, warn) };
+  }
+
+  function decideChosen(chosen: AllChosen, request: Req): Soon<Verdict<Name> | undefined> {
+    if (chosen.length === 0) return undefined;
+    watchLimiter();
+    return after(orElse(ask, asNoKey, chosen), judge, { request, chosen });
+  }
+
+  // What is seen is taken before anything is awaited: a client that leaves takes its address along.
+  const decideAsked = (request: Req): Soon<Verdict<Name> | undefined> =>
+    after(choose(request, framework.seen(request)), decideChosen, request);
+
+  const decideUnskipped =
+    skip === undefined
+      ? decideAsked
+      : (request: Req) => after(skip(request), (skipped, request: Req) => (skipped ? undefined : decideAsked(request)), request);
+
+  const fields = (request: Req): Readonly<Record<string, string>> => rateLimitFields(Info.answersOf(request), telling.formats);
+
   return {
-    async decide(request) {
-      try {
-        return await decide(request);
-      } catch (error) {
-        if (!(error instanceof NoKey)) throw error;
-        const detail = problem({ status: 400, title: 'Bad request', detail: error.message });
-        return { fields: () => ({}), refusal: refusalOf<Name>(detail, {}), ended: undefined };
-      }
-    },
-    of: (request) => infos.get(request),
+    decide: (request) => orElse(decideUnskipped, refuseWithoutKey<Name>, request),
+    fields,
+    of: (request) => Info.of(request, decider) as RateLimitInfo<Name> | undefined,
   };
 }

@@ -1,12 +1,6 @@
 import { limitOf, type Decision, type Limiter } from '../index.js';
 import type { CountWhen, Ending } from './types.js';
 
-/** A decision, and which outcomes keep what it took. */
-export interface Taken {
-  readonly decision: Decision;
-  readonly countWhen: CountWhen;
-}
-
 const succeeded = ({ status, aborted }: Ending): boolean => !aborted && status < 400;
 
 function counts(countWhen: CountWhen, ending: Ending): boolean {
@@ -16,8 +10,10 @@ function counts(countWhen: CountWhen, ending: Ending): boolean {
   return succeeded(ending) === (countWhen === 'success');
 }
 
+type Action = (ending: Ending) => Promise<unknown> | undefined;
+
 /** What is done with a decision when the response has ended; undefined if nothing ever is. */
-function actionOf(limiter: Limiter, { decision, countWhen }: Taken): ((ending: Ending) => Promise<unknown> | undefined) | undefined {
+function actionOf(limiter: Limiter, decision: Decision, countWhen: CountWhen): Action | undefined {
   switch (limitOf(decision).kind) {
     case 'concurrency':
       return () => limiter.release(decision);
@@ -38,11 +34,20 @@ function actionOf(limiter: Limiter, { decision, countWhen }: Taken): ((ending: E
 /** What is to be called once when the response has ended; undefined if there is nothing to do then. Never throws. */
 export function atTheEnd(
   limiter: Limiter,
-  taken: readonly Taken[],
+  { checks, decisions }: { readonly checks: readonly { readonly countWhen: CountWhen }[]; readonly decisions: readonly Decision[] },
   warn: (message: string) => void,
 ): ((ending: Ending) => void) | undefined {
-  const actions = taken.map((one) => actionOf(limiter, one)).filter((action) => action !== undefined);
-  if (actions.length === 0) return undefined;
+  // Most have nothing to do at the end, and so not even a list of it.
+  let actions: Action[] | undefined;
+  for (let index = 0; index < decisions.length; index += 1) {
+    const [decision, check] = [decisions[index], checks[index]];
+    const action = decision === undefined || check === undefined ? undefined : actionOf(limiter, decision, check.countWhen);
+    if (action !== undefined) (actions ??= []).push(action);
+  }
+  return actions && once(actions, warn);
+}
+
+function once(actions: readonly Action[], warn: (message: string) => void): (ending: Ending) => void {
   const failed = (error: unknown): void => warn(`counting by outcome failed, so the request counts: ${String(error)}`);
   let ended = false;
   return (ending) => {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { rateLimiting } from './core.js';
+import { rateLimiting, type Verdict } from './core.js';
 import { seenByNode, whenEnded } from './node.js';
+import { isPending } from './soon.js';
 import type { RateLimitInfo, RateLimitOptions, Refusal } from './types.js';
 
 declare global {
@@ -69,24 +70,41 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
   const { onRefused } = options;
   const limiting = rateLimiting<Name, Plan, Req>(options, { seen: seenByNode, options: ['onRefused'] });
 
-  async function handle(request: Req, response: ServerResponse, next: Next): Promise<void> {
-    const verdict = await limiting.decide(request);
-    if (verdict === undefined) return next();
-    const { refusal, ended, fields } = verdict;
-    const info = limiting.of(request);
+  /** Sets what is told and answers a refusal; true if the request goes on. */
+  function respond(verdict: Verdict<Name> | undefined, context: { request: Req; response: ServerResponse; next: Next }): boolean {
+    if (verdict === undefined) return true;
+    const { request, response, next } = context;
+    const { info, refusal, ended } = verdict;
     if (info !== undefined) (request as Express.Request).rateLimit = info;
-    for (const [name, value] of Object.entries(refusal?.headers ?? fields())) response.setHeader(name, value);
+    const fields = refusal?.headers ?? limiting.fields(request);
+    for (const name in fields) response.setHeader(name, fields[name] as string);
     if (refusal === undefined) {
       if (ended !== undefined) whenEnded(request, response, ended);
-      return next();
+      return true;
     }
     response.statusCode = refusal.status;
     if (onRefused === undefined) response.end(JSON.stringify(refusal.problem));
-    else await onRefused(refusal, { request, response, next });
+    else Promise.resolve(onRefused(refusal, context)).catch(next);
+    return false;
   }
 
-  return Object.assign((request: Req, response: ServerResponse, next: Next) => void handle(request, response, next).catch(next), {
-    of: limiting.of,
-  });
+  function handle(request: Req, response: ServerResponse, next: Next): void {
+    let goesOn: boolean;
+    try {
+      const verdict = limiting.decide(request);
+      if (isPending(verdict)) {
+        verdict.then((decided) => respond(decided, { request, response, next }) && next()).then(undefined, next);
+        return;
+      }
+      goesOn = respond(verdict, { request, response, next });
+    } catch (error) {
+      next(error);
+      return;
+    }
+    // Outside of the attempt: what the next handler throws is no error of ours.
+    if (goesOn) next();
+  }
+
+  return Object.assign(handle, { of: limiting.of });
 }
 export type { AskedCheck, CountWhen, Ending, Given, RateLimitInfo, RateLimitOptions, Refusal } from './types.js';

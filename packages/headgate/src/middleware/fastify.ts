@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type {} from 'fastify';
-import { rateLimiting } from './core.js';
+import { rateLimiting, type Verdict } from './core.js';
 import { seenByNode, whenEnded } from './node.js';
+import { isPending } from './soon.js';
 import type { RateLimitInfo, RateLimitOptions, Refusal } from './types.js';
 
 declare module 'fastify' {
@@ -29,13 +30,16 @@ export interface HookRequest {
 export interface HookReply {
   readonly raw: ServerResponse;
   code(status: number): unknown;
-  headers(fields: Record<string, string>): unknown;
+  headers(fields: Readonly<Record<string, string>>): unknown;
   send(payload?: unknown): unknown;
 }
 
-/** A hook for Fastify. `of` tells what this one decided about a request. */
+/**
+ * A hook for Fastify. `of` tells what this one decided about a request. What is decided at once calls `done` in the same turn and returns
+ * nothing; else it returns a promise. In a hook of your own `await` it: then `done` may be left out.
+ */
 export interface FastifyRateLimit<Name extends string, Req extends HookRequest> {
-  (request: Req, reply: HookReply): Promise<unknown>;
+  (request: Req, reply: HookReply, done?: () => void): Promise<unknown> | undefined;
   of(request: Req): RateLimitInfo<Name> | undefined;
 }
 
@@ -67,18 +71,27 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
   const { onRefused } = options;
   const limiting = rateLimiting<Name, Plan, Req>(options, { seen: ({ raw }) => seenByNode(raw), options: ['onRefused'] });
 
-  async function handle(request: Req, reply: HookReply): Promise<unknown> {
-    const verdict = await limiting.decide(request);
+  /** Sets what is told and answers a refusal; undefined if the request goes on, else a promise of its answer. */
+  function respond(verdict: Verdict<Name> | undefined, request: Req, reply: HookReply): Promise<unknown> | undefined {
     if (verdict === undefined) return undefined;
-    const { refusal, ended, fields } = verdict;
-    (request as { rateLimit?: RateLimitInfo | undefined }).rateLimit = limiting.of(request);
-    reply.headers({ ...(refusal?.headers ?? fields()) });
+    const { info, refusal, ended } = verdict;
+    (request as { rateLimit?: RateLimitInfo | undefined }).rateLimit = info;
+    reply.headers(refusal?.headers ?? limiting.fields(request));
     if (refusal === undefined) {
       if (ended !== undefined) whenEnded(request.raw, reply.raw, ended);
       return undefined;
     }
     reply.code(refusal.status);
-    return onRefused === undefined ? reply.send(JSON.stringify(refusal.problem)) : onRefused(refusal, { request, reply });
+    // A reply is a thenable, which is there when it was sent.
+    return Promise.resolve(onRefused === undefined ? reply.send(JSON.stringify(refusal.problem)) : onRefused(refusal, { request, reply }));
+  }
+
+  function handle(request: Req, reply: HookReply, done?: () => void): Promise<unknown> | undefined {
+    const verdict = limiting.decide(request);
+    if (isPending(verdict)) return Promise.resolve(verdict).then((decided) => respond(decided, request, reply));
+    const answer = respond(verdict, request, reply);
+    if (answer === undefined) done?.();
+    return answer;
   }
 
   return Object.assign(handle, { of: limiting.of });

@@ -46,7 +46,7 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
   async function answer(request: Req, handler: () => Response | Promise<Response>): Promise<Response> {
     const verdict = await limiting.decide(request);
     if (verdict === undefined) return handler();
-    const { refusal, ended, fields } = verdict;
+    const { refusal, ended } = verdict;
     if (refusal !== undefined) {
       const { status, headers, problem } = refusal;
       if (onRefused === undefined) return new Response(JSON.stringify(problem), { status, headers });
@@ -54,10 +54,10 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
       const { 'Content-Type': _, ...others } = headers;
       return withFields(own, others);
     }
-    if (ended === undefined) return withFields(await handler(), fields());
+    if (ended === undefined) return withFields(await handler(), limiting.fields(request));
     whenAborted(request, ended);
     try {
-      return whenSent(request, withFields(await handler(), fields()), ended);
+      return whenSent(request, withFields(await handler(), limiting.fields(request)), ended);
     } catch (error) {
       ended({ status: 500, aborted: false });
       throw error;

@@ -50,8 +50,8 @@ export function rateLimit<Name extends string, Plan extends string = string>(
   const handle: MiddlewareHandler<RateLimitVariables<Name>> = async (context, next) => {
     const verdict = await limiting.decide(context);
     if (verdict === undefined) return next();
-    const { refusal, ended, fields } = verdict;
-    context.set('rateLimit', limiting.of(context));
+    const { info, refusal, ended } = verdict;
+    context.set('rateLimit', info);
     const { raw } = context.req;
     if (refusal !== undefined) {
       for (const [name, value] of Object.entries(refusal.headers)) context.header(name, value);
@@ -72,7 +72,7 @@ export function rateLimit<Name extends string, Plan extends string = string>(
       throw error;
     }
     // After the handler: what it returns may be a response of its own making.
-    for (const [name, value] of Object.entries(fields())) context.header(name, value);
+    for (const [name, value] of Object.entries(limiting.fields(context))) context.header(name, value);
     if (ended === undefined || onNode) return;
     const response = whenSent(raw, context.res, ended);
     // Else Hono would merge the old response's fields into the new one.

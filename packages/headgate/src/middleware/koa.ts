@@ -17,7 +17,7 @@ export interface KoaContext {
   state: any;
   /* eslint-enable @typescript-eslint/no-explicit-any */
   get(name: string): string;
-  set(fields: Record<string, string>): void;
+  set(fields: Readonly<Record<string, string>>): void;
 }
 
 /** A middleware for Koa. `of` tells what this one decided about a request; so does `ctx.state.rateLimit`, of the last one. */
@@ -52,9 +52,9 @@ export function rateLimit<Name extends string, Plan extends string = string, Con
   async function handle(context: Context, next: () => Promise<unknown>): Promise<unknown> {
     const verdict = await limiting.decide(context);
     if (verdict === undefined) return next();
-    const { refusal, ended, fields } = verdict;
-    (context.state as { rateLimit?: RateLimitInfo | undefined }).rateLimit = limiting.of(context);
-    context.set(refusal?.headers ?? fields());
+    const { info, refusal, ended } = verdict;
+    (context.state as { rateLimit?: RateLimitInfo | undefined }).rateLimit = info;
+    context.set(refusal?.headers ?? limiting.fields(context));
     if (refusal === undefined) {
       if (ended !== undefined) whenEnded(context.req, context.res, ended);
       return next();

@@ -73,9 +73,9 @@ export function rateLimit<Name extends string, Plan extends string = string, Req
       const response = http.getResponse<NestResponse>();
       const verdict = await limiting.decide(request);
       if (verdict === undefined) return true;
-      const { refusal, ended, fields } = verdict;
-      request.rateLimit = limiting.of(request);
-      setFields(response, refusal?.headers ?? fields());
+      const { info, refusal, ended } = verdict;
+      request.rateLimit = info;
+      setFields(response, refusal?.headers ?? limiting.fields(request));
       if (refusal !== undefined) throw new RateLimitException(refusal);
       if (ended !== undefined) whenEnded(rawRequest(request), 'raw' in response ? response.raw : response, ended);
       return true;

@@ -4,7 +4,7 @@ import type { Seen } from './address.js';
 import type { Ending } from './types.js';
 
 /** What Node's request says of its client. */
-export const seenByNode = ({ headers, socket }: IncomingMessage): Seen => ({ headers, socketAddress: socket.remoteAddress });
+export const seenByNode = (message: IncomingMessage): Seen => ({ message, socketAddress: message.socket.remoteAddress });
 
 /** For each connection what waits for its end: one listener a socket, as many responses follow one another on it. */
 const waiting = new WeakMap<Socket, Set<() => void>>();

@@ -4,10 +4,14 @@ import type { Ending } from './types.js';
 const read = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'user-agent'] as const;
 
 /** What a web-standard request says of its client. */
-export function seenByWeb({ headers }: Request, socketAddress?: string): Seen {
-  const values = read.map((name) => [name, headers.get(name) ?? undefined] as const);
-  return { headers: Object.fromEntries(values), socketAddress };
-}
+export const seenByWeb = ({ headers }: Request, socketAddress?: string): Seen => ({
+  message: {
+    get headers() {
+      return Object.fromEntries(read.map((name) => [name, headers.get(name) ?? undefined]));
+    },
+  },
+  socketAddress,
+});
 
 /** Hears of a client that leaves while the handler is still at work. */
 export function whenAborted({ signal }: Request, ended: (ending: Ending) => void): void {

@@ -55,6 +55,13 @@ describe('a misconfiguration is warned of once', () => {
     expect([...alone.warnings, ...open.warnings, ...two.warnings]).toEqual([]);
   });
 
+  it('forwarded addresses that come only later, when one request of 64 is looked at', async () => {
+    const { warnings, ask } = appWith();
+    for (let i = 0; i < 1000; i += 1) await ask('10.0.0.1');
+    for (let i = 0; i < 64; i += 1) await ask('10.0.0.1', { 'x-forwarded-for': '9.9.9.9' });
+    expect(warnings).toEqual([expect.stringContaining('no proxy is trusted')]);
+  });
+
   it('a limiter made inside a handler, which has full budgets each time', async () => {
     const warnings: string[] = [];
     const app = new Hono()
