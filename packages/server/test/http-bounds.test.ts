@@ -155,6 +155,14 @@ describe('header fields', () => {
     await connection.until(/^HTTP\/1\.1 431 .*application\/problem\+json/s);
   });
 
+  it('of more than 16 KiB of a HEAD are a 431 without a body', async () => {
+    const { url } = await start();
+    const connection = await raw(url);
+    connection.socket.write(`HEAD /healthz HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(httpBounds.largestHead)}\r\n\r\n`);
+    await connection.closed;
+    expect(connection.received()).toMatch(/^HTTP\/1\.1 431 .*\r\n\r\n$/s);
+  });
+
   it('are all looked at: what a gateway adds last counts, however many its client sent before', async () => {
     const rules =
       'version: 1\nrules: [{ name: none, match: { path: /closed }, key: ["*"], limit: { fixedWindow: { limit: 0, window: 1h } } }]';

@@ -90,7 +90,7 @@ async function askAll({ url, document }: Serving): Promise<Map<string, Answer>> 
   };
   const limit = { unlimited: {} };
   await edit('putAdminV1RulesName', { path: '/admin/v1/rules/old', body: { rule: { limit } } });
-  await edit('postAdminV1Changes', { body: { put: { search: { limit } }, remove: ['old'] } });
+  await edit('postAdminV1Changes', { body: { put: { tokens: { limit } }, remove: ['old'] } });
   await edit('postAdminV1Rollback', { body: { to: 1 } });
   await edit('deleteAdminV1RulesName', { path: '/admin/v1/rules/free' });
   for (const [id, ...path] of [

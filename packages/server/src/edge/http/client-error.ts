@@ -5,7 +5,7 @@ import { plainProblem } from './errors.js';
 
 const statuses: Record<string, number> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
 
-function write(socket: Socket, status: number): void {
+function write(socket: Socket, status: number, isHead: boolean): void {
   const body = JSON.stringify(plainProblem(status));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
@@ -14,7 +14,7 @@ function write(socket: Socket, status: number): void {
     'cache-control: no-store',
     'connection: close',
   ];
-  if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${isHead ? '' : body}`);
   socket.destroySoon();
 }
 
@@ -30,11 +30,13 @@ const failed = new WeakSet<Socket>();
  * Answers what is no HTTP, or comes too slowly: no request object exists yet, so the answer is written by hand. It waits for those of the whole
  * requests before it on the connection, else it would be taken for theirs.
  */
-export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+export function answerClientError(error: Error & { code?: string; rawPacket?: unknown }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   if (failed.has(socket)) return;
   failed.add(socket);
   const status = statuses[error.code ?? ''] ?? 400;
+  // Its head was not read to the end: what is known of it are the bytes in which the fault is.
+  const isHead = Buffer.isBuffer(error.rawPacket) && error.rawPacket.subarray(0, 5).toString('latin1') === 'HEAD ';
   const { parser } = socket as Connection;
   const answer = (): void => {
     const { _httpMessage: turn } = socket as Connection;
@@ -42,7 +44,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     if (turn?.req.complete) turn.once('close', answer);
     // A second answer would be taken for a part of the first, or for that to the next request.
     else if (isAnswered) socket.destroySoon();
-    else write(socket, status);
+    else write(socket, status, isHead);
   };
   answer();
 }
