@@ -6,10 +6,12 @@ export interface Clock {
   after(ms: number, callback: () => void, options?: { unref?: boolean }): () => void;
 }
 
+const origins = new WeakMap<Clock, number>();
+
 /** The wall clock, read once, and a monotonic clock from there: a step of the machine's clock does not reach the limits. */
 export function systemClock(): Clock {
   const startUs = Date.now() * 1000 - Math.floor(performance.now() * 1000);
-  return {
+  const clock: Clock = {
     nowUs: () => startUs + Math.floor(performance.now() * 1000),
     after(ms, callback, options) {
       const timer = setTimeout(callback, ms);
@@ -17,4 +19,9 @@ export function systemClock(): Clock {
       return () => clearTimeout(timer);
     },
   };
+  origins.set(clock, startUs / 1000);
+  return clock;
 }
+
+/** How many milliseconds a clock is ahead of `performance.now()`, so that one reading serves both; undefined if it does not go like it. */
+export const originMs = (clock: Clock): number | undefined => origins.get(clock);

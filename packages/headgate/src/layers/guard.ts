@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import { originMs, type Clock } from '../clock.js';
 import { StoreError } from '../errors.js';
 import type { MissedCalls } from '../limiter-types.js';
 import { createMemoryStore } from '../stores/memory.js';
@@ -124,6 +124,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
   });
   const alone = fallback({ local, clock: storeClock, fleetSize, answers, ledger });
   const nowMs = (): number => clock.nowUs() / 1000;
+  const origin = originMs(clock);
   const breakers = new Breakers(store, (state) => onChange(state === 'open' ? 'unavailable' : 'available'));
   const decisions = new Deadlines<Call>(deadlineMs, late);
   const fates: Fates = { answered, failed };
@@ -210,7 +211,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
       call.resolve = resolve;
       call.reject = reject;
     });
-    decisions.start(call, asked?.since);
+    decisions.start(call, asked?.since ?? (origin === undefined ? undefined : began - origin));
     ask(call);
     return decision;
   }

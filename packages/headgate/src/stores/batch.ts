@@ -233,13 +233,14 @@ export class Batch {
     return items.filter(({ ticket }) => !ticket?.cancelled);
   }
 
-  /** Settles every item, then calls back. */
+  /** Calls back once the call is back, and settles every item. */
   #run(items: readonly Waiting[], done: () => void): void {
     for (const { ticket } of items) if (ticket) ticket.sent = true;
     attempt(() => this.#options.run(items.map((item) => item.group))).then(
       (verdicts) => {
-        for (let i = 0; i < items.length; i += 1) this.#settle(items[i] as Waiting, verdicts[i]);
+        // What waits leaves first: else the store would wait until all of these are told.
         done();
+        for (let i = 0; i < items.length; i += 1) this.#settle(items[i] as Waiting, verdicts[i]);
       },
       (cause: unknown) => {
         const error = cause instanceof StoreError ? cause : new StoreError(`${this.#options.name} answered with an error`, { cause });
