@@ -11,7 +11,7 @@ import type { AcquireOptions, CheckOptions, CheckRequest, Limiter, LimiterStats,
 import { readOutbound, type OutboundOptions } from './outbound/options.js';
 import { findRule, isCounted, makeCheck, readAcquire, readSetUsed, type Asked } from './requests.js';
 import { makeRule, type Rule, type RuleOptions } from './rule.js';
-import type { Check, GroupOutcome, Outcome, Store, Target } from './stores/store.js';
+import type { Asking, Check, GroupOutcome, Outcome, Store, Target } from './stores/store.js';
 import { setUsed } from './set-used.js';
 import { sleep } from './turn.js';
 
@@ -58,6 +58,42 @@ function binding<Name extends string>(decisions: readonly Decision<Name>[], allo
   return strictest;
 }
 
+interface LoneAskingOptions<Decision> {
+  readonly check: Check;
+  readonly dry: boolean;
+  readonly decisionOn: (check: Check, answer: GroupOutcome, dry: boolean) => Decision;
+  readonly resolve: (decision: Decision) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One check on its way to the store, and who waits for its decision. */
+class LoneAsking<Decision> implements Asking {
+  cancelled = false;
+  sent = false;
+  readonly #check: Check;
+  readonly #dry: boolean;
+  readonly #decisionOn: LoneAskingOptions<Decision>['decisionOn'];
+  readonly #resolve: LoneAskingOptions<Decision>['resolve'];
+  readonly failed: LoneAskingOptions<Decision>['reject'];
+
+  constructor({ check, dry, decisionOn, resolve, reject }: LoneAskingOptions<Decision>) {
+    this.#check = check;
+    this.#dry = dry;
+    this.#decisionOn = decisionOn;
+    this.#resolve = resolve;
+    this.failed = reject;
+  }
+
+  answered(answer: GroupOutcome): void {
+    try {
+      this.#resolve(this.#decisionOn(this.#check, answer, this.#dry));
+    } catch (error) {
+      // Its caller's alone: others are answered by the same call.
+      this.failed(error);
+    }
+  }
+}
+
 /** A limiter over a store: validates, asks, and turns what the store says into decisions. */
 export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<string, Rule>): Limiter<Name> {
   const { store, clock, counts } = core;
@@ -96,12 +132,16 @@ export function makeLimiter<Name extends string>(core: Core, rules: ReadonlyMap<
     return known === undefined ? askOne(asked, dry) : told(decided(asked, known, known), dry);
   }
 
+  function decisionOn(check: Check, answer: GroupOutcome, dry: boolean): Decided<Name> {
+    const [outcome] = answer.outcomes;
+    if (outcome === undefined) throw new Error('the store answered for no check');
+    return told(decided(check, outcome, answer), dry);
+  }
+
   function askOne(check: Check, dry: boolean): Promise<Decided<Name>> {
-    return store.decide(dry ? { checks: [check], dry } : { checks: [check] }).then((answer) => {
-      const [outcome] = answer.outcomes;
-      if (outcome === undefined) throw new Error('the store answered for no check');
-      return told(decided(check, outcome, answer), dry);
-    });
+    const group = dry ? { checks: [check], dry } : { checks: [check] };
+    if (store.ask === undefined) return store.decide(group).then((answer) => decisionOn(check, answer, dry));
+    return new Promise((resolve, reject) => store.ask?.(group, new LoneAsking({ check, dry, decisionOn, resolve, reject })));
   }
 
   async function decideAll(asked: readonly Asked[]): Promise<GroupDecision<Name>> {

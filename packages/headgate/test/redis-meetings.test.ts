@@ -60,3 +60,17 @@ describe('processes that count on keys by themselves', () => {
     expect(there.reduce((sum, size) => sum + size, 0)).toBe(40);
   });
 });
+
+describe('processes that share a store', () => {
+  const beat = (store: Store, member: string, forUs = 60_000_000) => store.beat?.({ member, layout: 'alike', forUs });
+
+  it.each([
+    ['of one server', () => one],
+    ['of two shards', () => sharded],
+  ])('%s are counted, each once, and no longer when they leave', async (_, store) => {
+    expect(await beat(store(), 'p')).toEqual({ members: 1, strangers: 0 });
+    expect(await beat(store(), 'q')).toEqual({ members: 2, strangers: 0 });
+    await beat(store(), 'p', 0);
+    expect(await beat(store(), 'q')).toEqual({ members: 1, strangers: 0 });
+  });
+});

@@ -3,7 +3,7 @@ import { StoreError } from '../errors.js';
 import type { MissedCalls } from '../limiter-types.js';
 import { createMemoryStore } from '../stores/memory.js';
 import { receiptOf } from '../stores/outcome.js';
-import { attempt } from '../stores/attempt.js';
+import { askByPromise, attempt } from '../stores/attempt.js';
 import type { Asking, Check, GiveBack, Group, GroupOutcome, Meeting, Outcome, Receipt, Store, Ticket } from '../stores/store.js';
 import { Breakers } from './breakers.js';
 import { Deadlines, type Waiting } from './deadlines.js';
@@ -53,6 +53,8 @@ const isAnswer = (answer: GroupOutcome | undefined, { checks }: Group): answer i
   answer.outcomes.length === checks.length &&
   answer.outcomes.every(isOutcome);
 
+type Caller = Pick<Asking, 'answered' | 'failed'>;
+
 /** What becomes of a call. */
 interface Fates {
   answered(call: Call, theirs: GroupOutcome): void;
@@ -72,19 +74,20 @@ class Call implements Waiting, Asking {
   cancelled = false;
   sent = false;
   ours: GroupOutcome | undefined = undefined;
-  resolve: (answer: GroupOutcome) => void = nobody;
-  reject: (error: unknown) => void = nobody;
   /** Rejected, as its caller decides for himself. */
   rejected = false;
   readonly group: Group;
   readonly asked: Ticket | undefined;
+  /** Who is told of the decision. */
+  readonly caller: Caller;
   /** When it began, in milliseconds of the clock. */
   readonly began: number;
   readonly #fates: Fates;
 
-  constructor(group: Group, asked: Ticket | undefined, { began, fates }: { began: number; fates: Fates }) {
+  constructor(group: Group, { asked, caller, began, fates }: Pick<Call, 'asked' | 'caller' | 'began'> & { fates: Fates }) {
     this.group = group;
     this.asked = asked;
+    this.caller = caller;
     this.began = began;
     this.#fates = fates;
   }
@@ -160,17 +163,14 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
       store.ask(group, call);
       return;
     }
-    const answer =
+    const decide: Store['decide'] =
       ledger.size === 0
-        ? attempt(() => store.decide(group, call))
-        : ledger.settle(group.checks).then((settled) => {
-            if (!settled || call.cancelled) throw new StoreError('what the store is owed could not be charged');
+        ? store.decide
+        : async () => {
+            if (!(await ledger.settle(group.checks)) || call.cancelled) throw new StoreError('what the store is owed could not be charged');
             return store.decide(group, call);
-          });
-    answer.then(
-      (theirs) => answered(call, theirs),
-      (error: unknown) => failed(call, error),
-    );
+          };
+    askByPromise(decide, group, call);
   }
 
   /** The store has taken for a request that was refused here. */
@@ -197,40 +197,44 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
   /** Its caller has waited elsewhere as long as anybody may. */
   const isOver = (asked: Ticket | undefined): boolean => asked?.since !== undefined && performance.now() - asked.since >= deadlineMs;
 
-  function decide(group: Group, asked?: Ticket): Promise<GroupOutcome> {
+  function begin(group: Group, asked: Ticket | undefined, caller: Caller): void {
     const began = nowMs();
     if (isOver(asked) || !breakers.admits(group, began)) {
       missed.unasked += 1;
-      if (asked?.late !== undefined) return Promise.reject(new StoreError('the store is not asked for now'));
-      const ours = alone.decide(group);
-      alone.owe(group, ours);
-      return Promise.resolve(ours);
+      if (asked?.late !== undefined) caller.failed(new StoreError('the store is not asked for now'));
+      else {
+        const ours = decideAlone(group, caller);
+        if (ours !== undefined) alone.owe(group, ours);
+      }
+      return;
     }
-    const call = new Call(group, asked, { began, fates });
-    const decision = new Promise<GroupOutcome>((resolve, reject) => {
-      call.resolve = resolve;
-      call.reject = reject;
-    });
+    const call = new Call(group, { asked, caller, began, fates });
     decisions.start(call, asked?.since ?? (origin === undefined ? undefined : began - origin));
     ask(call);
-    return decision;
+  }
+
+  function decideAlone(group: Group, caller: Caller): GroupOutcome | undefined {
+    let ours: GroupOutcome;
+    try {
+      ours = alone.decide(group);
+    } catch (closed) {
+      caller.failed(closed);
+      return undefined;
+    }
+    caller.answered(ours);
+    return ours;
   }
 
   function answerAlone(call: Call, error: unknown): void {
     call.cancelled = true;
-    const { asked } = call;
-    if (asked?.late !== undefined) {
-      asked.sent = call.sent;
-      call.rejected = true;
-      call.reject(error);
+    const { asked, caller } = call;
+    if (asked?.late === undefined) {
+      call.ours = decideAlone(call.group, caller);
       return;
     }
-    try {
-      call.ours = alone.decide(call.group);
-      call.resolve(call.ours);
-    } catch (closed) {
-      call.reject(closed);
-    }
+    asked.sent = call.sent;
+    call.rejected = true;
+    caller.failed(error);
   }
 
   function late(call: Call): void {
@@ -264,7 +268,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
       decisions.stop(call);
       learn(group, theirs);
       breakers.success(group);
-      call.resolve(hear(group, theirs, call.began * 1000));
+      call.caller.answered(hear(group, theirs, call.began * 1000));
       if (ledger.size > 0) void ledger.drain();
       else local.tidy();
     }
@@ -316,7 +320,8 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
   }
 
   return {
-    decide,
+    decide: (group, asked) => new Promise((answered, failed) => begin(group, asked, { answered, failed })),
+    ask: (group, call) => begin(group, call, call),
     giveBack,
     claim: (receipt, onceId) => (receipt.degraded ? local.claim(receipt, onceId) : within('claim', () => store.claim(receipt, onceId))),
     ...(store.meet && { meet: (meeting: Meeting) => within('meet', () => store.meet?.(meeting) ?? Promise.resolve([])) }),

@@ -1,8 +1,9 @@
 import type { Clock } from '../clock.js';
+import { askByPromise } from '../stores/attempt.js';
 import { groupOf, passes, unasked } from '../stores/outcome.js';
 import type { LocalCounter } from './local-counter.js';
 import type { Sync } from './sync.js';
-import type { Check, Group, GroupOutcome, LoneOutcome, Outcome, Store, Target, Ticket } from '../stores/store.js';
+import type { Asking, Check, Group, GroupOutcome, LoneOutcome, Outcome, Store, Target, Ticket } from '../stores/store.js';
 
 export interface LocalOptions {
   readonly store: Store;
@@ -163,6 +164,14 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
     return settled.then(() => decideSettled(group, { cancelled: false, sent: false, ...ticket, since }));
   }
 
+  /** What is counted nowhere here goes on as it came. */
+  function ask(group: Group, call: Asking): void {
+    const [check] = group.checks;
+    const isPlain = group.checks.length === 1 && check?.mode === undefined && (sync.size === 0 || !sync.isElsewhere(check as Check));
+    if (isPlain && store.ask !== undefined) store.ask(group, call);
+    else askByPromise(decide, group, call);
+  }
+
   function decideSettled(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
     const { checks, dry } = group;
     const [check] = checks;
@@ -198,6 +207,7 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
     ...store,
     checkNow,
     decide,
+    ask,
     decidedHere: () => decidedHere,
     reset,
     ban: (target, us) => after(target, () => store.ban(target, us)),

@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.js';
 import { largestCost, type CountedLimit } from '../limit.js';
+import { askByPromise } from '../stores/attempt.js';
 import { costsTogether, unasked } from '../stores/outcome.js';
-import type { Check, Group, GroupOutcome, LoneOutcome, Outcome, Store, Ticket } from '../stores/store.js';
+import type { Asking, Check, Group, GroupOutcome, LoneOutcome, Outcome, Store, Ticket } from '../stores/store.js';
 import { Notebook, type Note } from './notebook.js';
 
 /** The longest that a refusal is believed without asking: whatever changes elsewhere is seen within it. */
@@ -156,6 +157,13 @@ export function notes({ store, max, clock, heard = false }: NotesOptions): Noted
     return book.size === 0 || counting ? ask(group, ticket) : decideNoted(group, ticket, true);
   }
 
+  /** What no note concerns goes on as it came. */
+  function askFor(group: Group, call: Asking): void {
+    const isUnnoted = group.dry === true || book.size === 0 || group.checks.every((check) => noteOf(check) === undefined);
+    if (heard && isUnnoted && store.ask !== undefined) store.ask(group, call);
+    else askByPromise(decide, group, call);
+  }
+
   /** A note in force refuses; one that is over is asked about by `decide`. */
   function checkNow(check: Check, dry: boolean): LoneOutcome | undefined {
     const note = book.size === 0 || dry ? undefined : noteOf(check);
@@ -194,6 +202,7 @@ export function notes({ store, max, clock, heard = false }: NotesOptions): Noted
   return {
     checkNow,
     decide,
+    ask: askFor,
     hear: take,
     giveBack: (item) => thenForget(item.receipt, store.giveBack(item)),
     claim: (receipt, onceId) => store.claim(receipt, onceId),

@@ -1,8 +1,9 @@
 import { StoreError } from '../errors.js';
+import { askByPromise } from './attempt.js';
 import { layoutOf } from './layout.js';
 import { rendezvous, type Place } from './rendezvous.js';
 import { decideSplit, meetSplit } from './split.js';
-import type { Beat, Meeting, Members, Receipt, Store, Target } from './store.js';
+import type { Beat, Group, GroupOutcome, Meeting, Members, Receipt, Store, Target, Ticket } from './store.js';
 
 /** One of several stores that share the keys among them. */
 export interface Shard extends Place {
@@ -30,27 +31,35 @@ export function shardedStore(shards: readonly Shard[]): Store {
   const of = ({ key }: Receipt | Target): Store => storeOf(key);
   const open = [...byName.values()];
 
+  function decide(group: Group, ticket?: Ticket): Promise<GroupOutcome> {
+    const [first] = group.checks;
+    if (first !== undefined && group.checks.length === 1) return storeOf(first.key).decide(group, ticket);
+    return decideSplit(group, {
+      placeOf: ({ key }) => placeOf(key),
+      decide: (part) => storeOf(part.checks[0]?.key ?? '').decide(part, ticket),
+      giveBack: (item) => of(item.receipt).giveBack(item),
+    });
+  }
+
   return {
     shards,
-    decide(group, ticket) {
+    decide,
+    ask(group, call) {
       const [first] = group.checks;
-      if (first !== undefined && group.checks.length === 1) return storeOf(first.key).decide(group, ticket);
-      return decideSplit(group, {
-        placeOf: ({ key }) => placeOf(key),
-        decide: (part) => storeOf(part.checks[0]?.key ?? '').decide(part, ticket),
-        ...(open.every(({ beat }) => beat !== undefined) && {
-          // For who knows nothing of shards; a guard before each shard asks it by itself.
-          async beat({ member, forUs }: Beat): Promise<Members> {
-            const alone: Members = { members: 1, strangers: 0 };
-            const told = await Promise.all(
-              [...byName].map(async ([name, store]) => (await store.beat?.({ member, layout: layoutOf(name, shards), forUs })) ?? alone),
-            );
-            return told.reduce((a, b) => (b.members > a.members ? b : a), alone);
-          },
-        }),
-        giveBack: (item) => of(item.receipt).giveBack(item),
-      });
+      const alone = first !== undefined && group.checks.length === 1 ? byName.get(placeOf(first.key)) : undefined;
+      if (alone?.ask !== undefined) alone.ask(group, call);
+      else askByPromise(decide, group, call);
     },
+    ...(open.every(({ beat }) => beat !== undefined) && {
+      // For who knows nothing of shards; a guard before each shard asks it by itself.
+      async beat({ member, forUs }: Beat): Promise<Members> {
+        const alone: Members = { members: 1, strangers: 0 };
+        const told = await Promise.all(
+          [...byName].map(async ([name, store]) => (await store.beat?.({ member, layout: layoutOf(name, shards), forUs })) ?? alone),
+        );
+        return told.reduce((a, b) => (b.members > a.members ? b : a), alone);
+      },
+    }),
     ...(open.every(({ meet }) => meet !== undefined) && {
       meet: (meeting: Meeting) =>
         meetSplit(meeting, { placeOf, meet: (part) => storeOf(part.keys[0]?.key ?? '').meet?.(part) ?? Promise.resolve([]) }),

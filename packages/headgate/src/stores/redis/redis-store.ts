@@ -1,6 +1,7 @@
 import { millionth } from '../../limit.js';
 import { StoreError } from '../../errors.js';
 import { systemClock } from '../../clock.js';
+import { askByPromise } from '../attempt.js';
 import { Batch, type Verdict } from '../batch.js';
 import { shardedStore } from '../sharded.js';
 import { returnableUntil } from '../outcome.js';
@@ -167,11 +168,7 @@ function oneRedis({ name, adapter, prefix, encode: encodeTag, onCall }: OneRedis
 
   function askFor(group: Group, call: Asking): void {
     if (!closed && (!clustered || group.checks.length === 1)) batch.ask(group, call);
-    else
-      decide(group, call).then(
-        (answer) => call.answered(answer),
-        (error: unknown) => call.failed(error),
-      );
+    else askByPromise(decide, group, call);
   }
 
   function giveBack({ receipt, units, onceId, forget, downTo = 0 }: GiveBack): Promise<number> {
