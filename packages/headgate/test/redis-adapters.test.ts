@@ -200,6 +200,13 @@ describe.each(kinds)('%s', (_name, kind, make) => {
     expect(await adapter.send('EVAL', [shapes, '1', 'k'], 'k')).toEqual([1796007709123456, -3, 'x', null, [1, ['y']], 'k']);
   });
 
+  it.each(['', 'a\r\n$5\r\nb', 'ключ', 'é€😀'])('sends arguments as they are: %j', async (text) => {
+    const { adapter } = await adapted(make, portOf(kind));
+    await ready(adapter);
+    const replies = ['return {ARGV[1], ARGV[2]}', '1', 'k', text, 'last'];
+    expect(await adapter.send('EVAL', replies, 'k')).toEqual([text, 'last']);
+  });
+
   it('keeps the text of server errors', async () => {
     const { adapter } = await adapted(make, portOf(kind));
     await ready(adapter);
