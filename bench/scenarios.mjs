@@ -26,7 +26,7 @@ export const scenarios = {
   cost: { title: 'cost 5', cost: 5, at: { 256: ['headgate', 'flexible', 'upstash', 'upstash-bucket', 'raw'] } },
   processes: { title: '1 and 2 processes', processes: [1, 2], at: { 256: ['headgate', 'flexible', 'rlr', 'raw'] } },
   shards: { title: '1 and 2 shards', at: { 256: ['headgate', 'headgate-2-shards'] } },
-  memory: { title: 'memory store', at: { 256: ['headgate-memory', ...memoryPeers, 'map'] } },
+  memory: { title: 'memory store', at: { 256: ['headgate-memory', ...memoryPeers, 'express-store', 'map'] } },
 };
 
 /** A scenario's settings, all of them, for the processes that ask. */
