@@ -204,7 +204,9 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
       if (asked?.late !== undefined) caller.failed(new StoreError('the store is not asked for now'));
       else {
         const ours = decideAlone(group, caller);
-        if (ours !== undefined) alone.owe(group, ours);
+        if (ours === undefined) return;
+        alone.owe(group, ours);
+        caller.answered(ours);
       }
       return;
     }
@@ -214,15 +216,12 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
   }
 
   function decideAlone(group: Group, caller: Caller): GroupOutcome | undefined {
-    let ours: GroupOutcome;
     try {
-      ours = alone.decide(group);
+      return alone.decide(group);
     } catch (closed) {
       caller.failed(closed);
       return undefined;
     }
-    caller.answered(ours);
-    return ours;
   }
 
   function answerAlone(call: Call, error: unknown): void {
@@ -230,6 +229,7 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
     const { asked, caller } = call;
     if (asked?.late === undefined) {
       call.ours = decideAlone(call.group, caller);
+      if (call.ours !== undefined) caller.answered(call.ours);
       return;
     }
     asked.sent = call.sent;
