@@ -1,5 +1,6 @@
 import { NotSentError, can, noop, retryDelay, settling, type RedisAdapter } from './adapter.js';
 import { senderOf, type Sender } from './ioredis-command.js';
+import { watchSilence, type SilenceWatch } from './silence.js';
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -12,6 +13,8 @@ interface IoredisClient extends Sender {
   on(event: string, listener: () => void): unknown;
 }
 interface IoredisSingle extends IoredisClient {
+  readonly options: { socketTimeout?: number | undefined };
+  readonly stream?: { destroy(error: Error): unknown };
   duplicate(override: Options): IoredisSingle;
 }
 interface IoredisCluster extends IoredisClient {
@@ -23,6 +26,9 @@ interface IoredisCluster extends IoredisClient {
 export function isIoredis(client: object): client is IoredisSingle | IoredisCluster {
   return can(client, 'duplicate', 'call', 'disconnect', 'on') && typeof (client as IoredisClient).status === 'string';
 }
+
+/** A host that vanished without a word: its connection would stay for a quarter of an hour. Longer than any reply that is just late. */
+const silenceMs = 5000;
 
 /** What makes a connection safe for counting: whatever the user set, on the duplicate these hold. */
 const connectionOptions: Options = {
@@ -36,8 +42,7 @@ const connectionOptions: Options = {
   commandTimeout: undefined,
   lazyConnect: false,
   connectTimeout: 2000,
-  // A host that vanished without a word: its connection would stay for a quarter of an hour. Longer than any reply that is just late.
-  socketTimeout: 5000,
+  socketTimeout: silenceMs,
   retryStrategy: retryDelay,
   sentinelRetryStrategy: retryDelay,
   // While Redis loads its data, ask again soon.
@@ -75,11 +80,19 @@ const clusterOptions: Options = {
   redisOptions: connectionOptions,
 };
 
+/** Watches a single connection from when it is ready on: ioredis's own `socketTimeout` sets and clears a timer for each call. */
+function watched(client: IoredisSingle): SilenceWatch {
+  client.on('ready', () => (client.options.socketTimeout = undefined));
+  client.on('close', () => (client.options.socketTimeout = silenceMs));
+  return watchSilence(silenceMs, () => client.stream?.destroy(new Error(`Redis did not answer for ${silenceMs} ms`)));
+}
+
 /** For ioredis 5 and 6 (single, Sentinel, Cluster). Works on a duplicate with safe options. */
 export function ioredisAdapter(users: IoredisSingle | IoredisCluster): RedisAdapter {
   const cluster = users.isCluster === true;
   const client = cluster ? (users as IoredisCluster).duplicate([], clusterOptions) : (users as IoredisSingle).duplicate(connectionOptions);
   const send = senderOf(client);
+  const watch = cluster ? undefined : watched(client as IoredisSingle);
   const settlement = settling();
   let closed = false;
   let revival: NodeJS.Timeout | undefined;
@@ -110,11 +123,15 @@ export function ioredisAdapter(users: IoredisSingle | IoredisCluster): RedisAdap
     topology: cluster ? 'cluster' : 'single',
     state,
     onceSettled: settlement.onceSettled,
-    send: (command, args) =>
-      client.status === 'ready' ? send(command, args) : Promise.reject(new NotSentError(`not connected to Redis (${client.status})`)),
+    send(command, args) {
+      if (client.status !== 'ready') return Promise.reject(new NotSentError(`not connected to Redis (${client.status})`));
+      const reply = send(command, args);
+      return watch === undefined ? reply : watch.wait(reply);
+    },
     close: async () => {
       closed = true;
       clearTimeout(revival);
+      watch?.stop();
       client.disconnect();
       settlement.settle();
     },
