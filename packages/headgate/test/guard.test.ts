@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createLimiter, fixedWindow, tokenBucket } from '../src/index.js';
+import { createLimiter, fixedWindow, memoryStore, tokenBucket } from '../src/index.js';
+import type { Group, GroupOutcome, Store } from '../src/index.js';
 import { layersOver } from '../src/layers/index.js';
 import { fakeClock } from '../src/testing/index.js';
 import { faultyStore } from './support/faulty-store.js';
@@ -17,6 +18,32 @@ describe('a store that fails every second call', () => {
     let calls = 0;
     faulty.goes(() => ((calls += 1) % 2 === 0 ? 'fail' : 'answer'));
     expect(await passing(20, () => limiter.check('api', 'key'))).toBe(5);
+  });
+});
+
+describe('a store of a class', () => {
+  it('is asked as itself', async () => {
+    class Counters implements Pick<Store, 'decide' | 'ping' | 'close'> {
+      readonly #inner = memoryStore();
+      decide(group: Group): Promise<GroupOutcome> {
+        return this.#inner.decide(group);
+      }
+      ping(): Promise<void> {
+        return this.#inner.ping();
+      }
+      close(): Promise<void> {
+        return this.#inner.close();
+      }
+    }
+    const unused = (): Promise<never> => Promise.reject(new Error('not asked for here'));
+    const others = { giveBack: unused, claim: unused, extend: unused, reset: unused, ban: unused, unban: unused };
+    const limiter = createLimiter({
+      store: Object.assign(new Counters(), others, { layers: layersOver }),
+      rules: { api: { limit: perDay(2) } },
+    });
+    open.push(() => limiter.close());
+    for (const allowed of [true, true, false])
+      expect(await limiter.check('api', 'key')).toMatchObject({ allowed, degraded: false, source: 'store' });
   });
 });
 

@@ -163,14 +163,11 @@ export function guard({ store, deadlineMs, fleetSize, clock, onChange, hear, onL
       store.ask(group, call);
       return;
     }
-    const decide: Store['decide'] =
-      ledger.size === 0
-        ? store.decide
-        : async () => {
-            if (!(await ledger.settle(group.checks)) || call.cancelled) throw new StoreError('what the store is owed could not be charged');
-            return store.decide(group, call);
-          };
-    askByPromise(decide, group, call);
+    const decideSettled = async (): Promise<GroupOutcome> => {
+      if (!(await ledger.settle(group.checks)) || call.cancelled) throw new StoreError('what the store is owed could not be charged');
+      return store.decide(group, call);
+    };
+    askByPromise(ledger.size === 0 ? () => store.decide(group, call) : decideSettled, group, call);
   }
 
   /** The store has taken for a request that was refused here. */
