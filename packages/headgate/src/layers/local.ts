@@ -166,17 +166,16 @@ export function localStore({ store, clock, leases, sync }: LocalOptions): LocalS
 
   /** What is counted nowhere here goes on as it came. */
   function ask(group: Group, call: Asking): void {
-    const [check] = group.checks;
-    const isPlain = group.checks.length === 1 && check?.mode === undefined && (sync.size === 0 || !sync.isElsewhere(check as Check));
-    if (isPlain && store.ask !== undefined) store.ask(group, call);
-    else askByPromise(decide, group, call);
+    const { checks } = group;
+    const [check] = checks;
+    const concernsUs = check === undefined || checks.length > 1 || check.mode !== undefined || (sync.size > 0 && sync.isElsewhere(check));
+    if (concernsUs || store.ask === undefined) askByPromise(decide, group, call);
+    else store.ask(group, call);
   }
 
   function decideSettled(group: Group, ticket: Ticket | undefined): Promise<GroupOutcome> {
     const { checks, dry } = group;
     const [check] = checks;
-    // The way of most checks.
-    if (checks.length === 1 && check?.mode === undefined) return store.decide(group, ticket);
     if (dry === true || checks.every(({ mode }) => mode === undefined)) return store.decide(group, ticket);
     // What counts refusals must reach the store, whoever refuses; and what two checks of one budget can never pass together, it knows.
     if (checks.some(({ countRefused }) => countRefused) || namesOneTwice(checks)) return asked(group, ticket);
